@@ -1,0 +1,51 @@
+/* base.h: what every layer stands on: errors, memory, checked 64-bit arithmetic.
+ *
+ * Memory goes through one seam. It counts live bytes, so that tests can prove that nothing leaks and that a bound
+ * holds, and it can be told to fail the n-th request, so that tests can walk every error path. The counters are
+ * atomic; they are the only state of this layer.
+ */
+#ifndef SLUICE_BASE_H
+#define SLUICE_BASE_H
+
+#include "sluice_error.h"
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Memory for count * size bytes, or NULL (also if the product overflows). Contents undefined. */
+void *sluice_mem_alloc(size_t count, size_t size);
+
+/* Grows or shrinks p (NULL: allocates); on failure returns NULL and p stays valid. */
+void *sluice_mem_resize(void *p, size_t count, size_t size);
+
+/* Gives p back; NULL is allowed. */
+void sluice_mem_free(void *p);
+
+/* Bytes now allocated through the seam, and the largest that number has been since the last reset. */
+int64_t sluice_mem_live(void);
+int64_t sluice_mem_peak(void);
+void sluice_mem_peak_reset(void);
+
+/* Requests made so far. fail_nth(n): the n-th request from now fails, and those after it succeed; 0 = never. */
+int64_t sluice_mem_calls(void);
+void sluice_mem_fail_nth(int64_t n);
+
+/* *r = a op b; false if that does not fit in an int64_t. */
+static inline bool sluice_add(int64_t a, int64_t b, int64_t *r) { return !__builtin_add_overflow(a, b, r); }
+static inline bool sluice_mul(int64_t a, int64_t b, int64_t *r) { return !__builtin_mul_overflow(a, b, r); }
+
+static inline int64_t sluice_min(int64_t a, int64_t b) { return a < b ? a : b; }
+static inline int64_t sluice_max(int64_t a, int64_t b) { return a > b ? a : b; }
+
+/* Ceiling of a / b for a >= 0, b > 0; cannot overflow. */
+static inline int64_t sluice_ceil_div(int64_t a, int64_t b) { return a / b + (a % b != 0); }
+
+/* Greatest common divisor of two positive numbers; their least common multiple, or -1 if it passes 2^63-1. */
+int64_t sluice_gcd(int64_t a, int64_t b);
+int64_t sluice_lcm(int64_t a, int64_t b);
+
+/* Fills in *why (if not NULL) and returns error, so that refusing is one statement. */
+int sluice_refuse(sluice_reason *why, int error, int64_t pos, const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
+
+#endif
