@@ -1,0 +1,224 @@
+/* combine.c: intersection, union and difference of two sets in closed form.
+ *
+ * Both sets are walked together as streams of families, the first on top of a stack. Where two families overlap:
+ *
+ *   - A single block against a family: cut the family at the ends of the block. No cost per block of the family.
+ *   - Two families with strides s and t: both repeat after L = lcm(s, t). If at least two such periods fit into what
+ *     they share, one period is combined and the result is repeated; heads and tails are cut off and go on.
+ *
+ *         s  XX..XX..XX..XX..XX..XX..           |-- L --|-- L --|
+ *         t  XXX...XXX...XXX...XXX...     ->    one period combined, n periods emitted
+ *
+ *   - Otherwise no repetition helps, and the family with the longer stride is taken block by block; the other one is
+ *     only cut, so the work is the number of blocks of the sparser family.
+ *
+ * This is INTERSECT-FALLS and INTERSECT-AUX of the papers, with their slips avoided by construction: nothing is ever
+ * kept by its block alone, cut offsets are carried in the coordinates, and trees of different heights need no
+ * padding, because a block of one side meets whatever families the other side has there.
+ */
+#include "set/set.h"
+
+typedef struct job {
+    sluice_shop *shop;
+    sluice_keep keep;
+    sluice_stack a, b;
+} job;
+
+static sluice_node *top(sluice_stack *s) { return &s->node[s->n - 1]; }
+
+/* The same job with the sides' names exchanged. */
+typedef struct side {
+    sluice_stack *mine, *other;
+    bool keep_mine, keep_other, keep_both;
+} side;
+
+static side side_of(job *j, bool a) {
+    return a ? (side){&j->a, &j->b, j->keep.a, j->keep.b, j->keep.both}
+             : (side){&j->b, &j->a, j->keep.b, j->keep.a, j->keep.both};
+}
+
+/* Emits the bytes of [lo, hi) that are not in f, which lies inside. */
+static void emit_gaps(sluice_shop *shop, sluice_node f, int64_t lo, int64_t hi);
+
+static void emit_list_gaps(sluice_shop *shop, sluice_list list, int64_t lo, int64_t hi) {
+    for (int32_t i = 0; i < list.n && !shop->error; i++) {
+        sluice_node f = shop->done.node[list.first + i];
+        f.off += list.base;
+        sluice_shop_emit_block(shop, lo, f.off - lo);
+        lo = sluice_node_end(&f);
+        emit_gaps(shop, f, f.off, lo);
+    }
+    sluice_shop_emit_block(shop, lo, hi - lo);
+}
+
+static void emit_gaps(sluice_shop *shop, sluice_node f, int64_t lo, int64_t hi) {
+    sluice_shop_emit_block(shop, lo, f.off - lo);
+    if (sluice_node_leaf(&f)) {
+        if (f.n > 1) sluice_shop_emit(shop, sluice_node_blocks(f.off + f.len, f.step - f.len, f.step, f.n - 1));
+    } else {
+        /* n - 1 periods of gaps inside the block and behind it, then the last block's. */
+        int64_t begun = sluice_shop_begin(shop);
+        emit_list_gaps(shop, sluice_node_inner(&f), f.off, f.off + f.step);
+        sluice_list period = sluice_shop_seal(shop, begun);
+        sluice_shop_emit_copies(shop, period, 0, f.step, f.n - 1);
+        sluice_list last = sluice_node_inner(&f);
+        last.base += (f.n - 1) * f.step;
+        emit_list_gaps(shop, last, last.base, last.base + f.len);
+    }
+    int64_t end = sluice_node_end(&f);
+    sluice_shop_emit_block(shop, end, hi - end);
+}
+
+/* My top is a single whole block that overlaps the other's top. One step. */
+static void block_step(sluice_shop *shop, side s) {
+    sluice_node block = *top(s.mine), f = *top(s.other);
+    int64_t lo = block.off, hi = block.off + block.len, end = sluice_node_end(&f);
+    s.mine->n--, s.other->n--;
+    if (f.off < lo) { /* the other starts before */
+        if (s.keep_other) sluice_cut_family(shop, f, f.off, lo);
+        sluice_cut_push(shop, s.other, f, lo, end);
+        sluice_stack_push(shop, s.mine, block);
+        return;
+    }
+    if (lo < f.off && s.keep_mine) sluice_shop_emit_block(shop, lo, f.off - lo);
+    lo = f.off;
+    int64_t e = sluice_min(hi, end);
+    if (s.keep_both && s.keep_mine) {
+        sluice_shop_emit_block(shop, lo, e - lo);
+    } else if (s.keep_both) {
+        sluice_cut_family(shop, f, lo, e);
+    } else if (s.keep_mine) {
+        int64_t begun = sluice_shop_begin(shop);
+        sluice_cut_family(shop, f, lo, e);
+        emit_list_gaps(shop, sluice_shop_seal(shop, begun), lo, e);
+    }
+    if (e < end) sluice_cut_push(shop, s.other, f, e, end);
+    if (e < hi) sluice_stack_push(shop, s.mine, sluice_node_blocks(e, hi - e, hi - e, 1));
+}
+
+static void combine(job *j, int64_t floor_a, int64_t floor_b);
+
+/* Where the top of the stack stops being periodic: after its last period, or where the family after it starts. */
+static int64_t period_end(sluice_stack *s, int64_t bottom) {
+    const sluice_node *f = top(s);
+    int64_t end, next = s->n - 1 > bottom ? f[-1].off : INT64_MAX;
+    return sluice_mul(f->n, f->step, &end) && sluice_add(end, f->off, &end) ? sluice_min(end, next) : next;
+}
+
+/* Where both families start to be periodic: at the earlier start, if the later one, continued backwards, would have
+ * no byte there; else at the later start. */
+static int64_t period_start(const sluice_node *a, const sluice_node *b) {
+    const sluice_node *early = a->off <= b->off ? a : b, *late = early == a ? b : a;
+    return late->off - late->step + late->len <= early->off ? early->off : late->off;
+}
+
+/* Both tops are families of several blocks that overlap. Combines whole common periods, if there are two or more. */
+static bool period_step(job *j, int64_t floor_a, int64_t floor_b) {
+    sluice_shop *shop = j->shop;
+    sluice_node a = *top(&j->a), b = *top(&j->b);
+    int64_t period = sluice_lcm(a.step, b.step), start = period_start(&a, &b);
+    int64_t end = sluice_min(period_end(&j->a, floor_a), period_end(&j->b, floor_b));
+    if (period < 0 || start >= end || (end - start) / period < 2) return false;
+    int64_t n = (end - start) / period, stop = start + n * period;
+    j->a.n--, j->b.n--;
+    if (a.off < start && j->keep.a) sluice_cut_family(shop, a, a.off, start);
+    if (b.off < start && j->keep.b) sluice_cut_family(shop, b, b.off, start);
+    sluice_cut_push(shop, &j->a, a, stop, INT64_MAX);
+    sluice_cut_push(shop, &j->b, b, stop, INT64_MAX);
+    int64_t bottom_a = j->a.n, bottom_b = j->b.n, begun = sluice_shop_begin(shop);
+    sluice_cut_push(shop, &j->a, a, start, start + period);
+    sluice_cut_push(shop, &j->b, b, start, start + period);
+    combine(j, bottom_a, bottom_b);
+    sluice_list one = sluice_shop_seal(shop, begun);
+    sluice_shop_emit_copies(shop, one, 0, period, n);
+    return true;
+}
+
+static void split_first(sluice_shop *shop, sluice_stack *s, int64_t n) {
+    sluice_node f = *top(s), rest = f;
+    s->n--;
+    rest.off += n * f.step;
+    rest.n -= n;
+    sluice_stack_push(shop, s, rest);
+    f.n = n;
+    sluice_stack_push(shop, s, f);
+}
+
+/* The same, without a useful period: goes on by the blocks before the other family, or by one block of the sparser
+ * family. */
+static void sparse_step(job *j) {
+    sluice_node *a = top(&j->a), *b = top(&j->b);
+    bool a_first = a->off <= b->off;
+    sluice_node *early = a_first ? a : b, *late = a_first ? b : a;
+    if (late->off - early->off >= early->len) { /* whole blocks before: the next turn of combine() takes them */
+        int64_t n = (late->off - early->off - early->len) / early->step + 1;
+        split_first(j->shop, a_first ? &j->a : &j->b, n);
+    } else {
+        split_first(j->shop, a->step >= b->step ? &j->a : &j->b, 1);
+    }
+}
+
+static void drain(sluice_shop *shop, sluice_stack *s, int64_t bottom, bool keep) {
+    for (; s->n > bottom && keep; s->n--) sluice_shop_emit(shop, *top(s));
+    s->n = bottom;
+}
+
+static void combine(job *j, int64_t floor_a, int64_t floor_b) {
+    sluice_shop *shop = j->shop;
+    while (!shop->error && j->a.n > floor_a && j->b.n > floor_b) {
+        const sluice_node *a = top(&j->a), *b = top(&j->b);
+        if (sluice_node_end(a) <= b->off) {
+            if (j->keep.a) sluice_shop_emit(shop, *a);
+            j->a.n--;
+        } else if (sluice_node_end(b) <= a->off) {
+            if (j->keep.b) sluice_shop_emit(shop, *b);
+            j->b.n--;
+        } else if (a->n == 1 || b->n == 1) {
+            block_step(shop, side_of(j, a->n == 1));
+        } else if (!period_step(j, floor_a, floor_b)) {
+            sparse_step(j);
+        }
+    }
+    if (shop->error) return;
+    drain(shop, &j->a, floor_a, j->keep.a);
+    drain(shop, &j->b, floor_b, j->keep.b);
+}
+
+void sluice_combine_lists(sluice_shop *shop, sluice_keep keep, sluice_list a, sluice_list b) {
+    job j = {.shop = shop, .keep = keep};
+    sluice_stack_push_list(shop, &j.a, a, 0);
+    sluice_stack_push_list(shop, &j.b, b, 0);
+    if (!shop->error) combine(&j, 0, 0);
+    sluice_mem_free(j.a.node);
+    sluice_mem_free(j.b.node);
+}
+
+static int operate(sluice_set *out, const sluice_set *a, const sluice_set *b, sluice_keep keep) {
+    sluice_shop shop;
+    sluice_shop_open(&shop, a, b);
+    sluice_list la = sluice_shop_take(&shop, a), lb = sluice_shop_take(&shop, b);
+    int64_t begun = sluice_shop_begin(&shop);
+    sluice_combine_lists(&shop, keep, la, lb);
+    return sluice_shop_close(&shop, out, sluice_shop_seal(&shop, begun));
+}
+
+int sluice_set_intersect(sluice_set *out, const sluice_set *a, const sluice_set *b) {
+    return operate(out, a, b, (sluice_keep){.both = true});
+}
+
+int sluice_set_union(sluice_set *out, const sluice_set *a, const sluice_set *b) {
+    return operate(out, a, b, (sluice_keep){.a = true, .b = true, .both = true});
+}
+
+int sluice_set_subtract(sluice_set *out, const sluice_set *a, const sluice_set *b) {
+    return operate(out, a, b, (sluice_keep){.a = true});
+}
+
+int sluice_set_equal(const sluice_set *a, const sluice_set *b) {
+    if (a->size != b->size || sluice_set_lo(a) != sluice_set_lo(b) || sluice_set_hi(a) != sluice_set_hi(b)) return 0;
+    sluice_set common = SLUICE_SET_EMPTY;
+    int err = sluice_set_intersect(&common, a, b);
+    int equal = common.size == a->size;
+    sluice_set_free(&common);
+    return err ? err : equal;
+}

@@ -1,0 +1,111 @@
+/* element.c: a set that repeats for ever from a displacement: a view, or one subfile of a partition.
+ *
+ *     disp     period
+ *     |        |                       offset x  <->  offset in the element's own linear space
+ *     ..XX.X.....XX.X.....XX.X..       = bytes of the element below x, where x is a member
+ */
+#include "set/set.h"
+#include <string.h>
+
+int64_t sluice_element_rank(const sluice_element *e, int64_t x) {
+    if (x <= e->disp) return 0;
+    return (x - e->disp) / e->period * e->set->size + sluice_set_rank(e->set, (x - e->disp) % e->period);
+}
+
+static bool member(const sluice_element *e, int64_t x) {
+    return x >= e->disp && sluice_set_contains(e->set, (x - e->disp) % e->period);
+}
+
+int64_t sluice_element_map(const sluice_element *e, int64_t x) { return member(e, x) ? sluice_element_rank(e, x) : -1; }
+
+int64_t sluice_element_next(const sluice_element *e, int64_t x) {
+    int64_t y = sluice_element_rank(e, x);
+    return sluice_element_unmap(e, y) < 0 ? -1 : y;
+}
+
+int64_t sluice_element_prev(const sluice_element *e, int64_t x) {
+    return sluice_element_rank(e, x) - (member(e, x) ? 0 : 1);
+}
+
+int64_t sluice_element_unmap(const sluice_element *e, int64_t y) {
+    int64_t off;
+    if (y < 0 || e->set->size == 0) return -1;
+    if (!sluice_mul(y / e->set->size, e->period, &off)) return -1;
+    if (!sluice_add(off, e->disp, &off)) return -1;
+    return sluice_add(off, sluice_set_select(e->set, y % e->set->size), &off) ? off : -1;
+}
+
+int sluice_element_cut(sluice_set *out, const sluice_element *e, int64_t lo, int64_t hi) {
+    if (e->period < 1 || e->disp < 0 || sluice_set_hi(e->set) > e->period) return SLUICE_E_ARGUMENT;
+    sluice_shop shop;
+    sluice_shop_open(&shop, e->set, NULL);
+    sluice_list list = sluice_shop_take(&shop, e->set);
+    int64_t whole = sluice_shop_begin(&shop), begun = sluice_shop_begin(&shop);
+    sluice_shop_emit_list(&shop, list, 0);
+    list = sluice_shop_seal(&shop, begun);
+    int64_t top = INT64_MAX - e->disp - sluice_set_hi(e->set);
+    if (list.n && hi > e->disp && top >= 0) {
+        /* As many periods as hi or 2^63 asks for; then it is a family like any other. */
+        int64_t n = sluice_min(hi - e->disp, top) / e->period + 1;
+        sluice_cut_family(&shop, sluice_node_copies(&shop, list, e->disp, e->period, n), lo, hi);
+    }
+    return sluice_shop_close(&shop, out, sluice_shop_seal(&shop, whole));
+}
+
+int sluice_set_segments(int64_t *segments, const sluice_set *common, const sluice_set *a, const sluice_set *b) {
+    /* A piece breaks where a byte of either side lies between; so pieces are the runs in the space of both. */
+    sluice_set either = SLUICE_SET_EMPTY;
+    int err = sluice_set_union(&either, a, b);
+    if (!err) err = sluice_set_project(&either, common, &either);
+    if (!err) *segments = sluice_set_nruns(&either);
+    sluice_set_free(&either);
+    return err;
+}
+
+int sluice_element_window(int64_t *disp, int64_t *period, const sluice_element *a, const sluice_element *b) {
+    int64_t end;
+    if (a->period < 1 || b->period < 1 || a->disp < 0 || b->disp < 0) return SLUICE_E_ARGUMENT;
+    *disp = sluice_max(a->disp, b->disp);
+    *period = sluice_lcm(a->period, b->period);
+    return *period < 0 || !sluice_add(*disp, *period, &end) ? SLUICE_E_OVERFLOW : 0;
+}
+
+int sluice_element_view(sluice_set *out, const sluice_element *e, int64_t disp, int64_t period) {
+    int err = sluice_element_cut(out, e, disp, disp + period);
+    return err ? err : sluice_set_shift(out, out, -disp);
+}
+
+static int project_from(sluice_set *out, int64_t *period, const sluice_common *c, const sluice_set *view,
+                        const sluice_element *e) {
+    *period = view->size;
+    int err = sluice_set_project(out, &c->set, view);
+    return err ? err : sluice_set_shift(out, out, sluice_element_rank(e, c->disp));
+}
+
+int sluice_element_intersect(sluice_common *out, const sluice_element *a, const sluice_element *b) {
+    sluice_common c;
+    sluice_set va = SLUICE_SET_EMPTY, vb = SLUICE_SET_EMPTY;
+    memset(&c, 0, sizeof c);
+    int err = sluice_element_window(&c.disp, &c.period, a, b);
+    if (!err) err = sluice_element_view(&va, a, c.disp, c.period);
+    if (!err) err = sluice_element_view(&vb, b, c.disp, c.period);
+    if (!err) err = sluice_set_intersect(&c.set, &va, &vb);
+    if (!err) err = project_from(&c.proj1, &c.period1, &c, &va, a);
+    if (!err) err = project_from(&c.proj2, &c.period2, &c, &vb, b);
+    if (!err) err = sluice_set_segments(&c.segments, &c.set, &va, &vb);
+    sluice_set_free(&va);
+    sluice_set_free(&vb);
+    if (err) {
+        sluice_common_free(&c);
+    } else {
+        sluice_common_free(out);
+        *out = c;
+    }
+    return err;
+}
+
+void sluice_common_free(sluice_common *c) {
+    sluice_set_free(&c->set);
+    sluice_set_free(&c->proj1);
+    sluice_set_free(&c->proj2);
+}

@@ -1,0 +1,200 @@
+/* falls.c: sets from blocks, families, trees of families and runs. */
+#include "set/set.h"
+#include <errno.h>
+#include <string.h>
+
+void sluice_set_free(sluice_set *s) {
+    sluice_mem_free(s->node);
+    *s = (sluice_set)SLUICE_SET_EMPTY;
+}
+
+int sluice_set_copy(sluice_set *out, const sluice_set *a) {
+    sluice_set s = *a;
+    if (out == a) return 0;
+    if (a->nnode) {
+        s.node = sluice_mem_alloc((size_t)a->nnode, sizeof *s.node);
+        if (!s.node) return -ENOMEM;
+        memcpy(s.node, a->node, (size_t)a->nnode * sizeof *s.node);
+    }
+    sluice_set_free(out);
+    *out = s;
+    return 0;
+}
+
+int sluice_set_shift(sluice_set *out, const sluice_set *a, int64_t by) {
+    int64_t end;
+    if (a->nroot && by < -sluice_set_lo(a)) return SLUICE_E_ARGUMENT;
+    if (a->nroot && !sluice_add(sluice_set_hi(a), by, &end)) return SLUICE_E_OVERFLOW;
+    int err = sluice_set_copy(out, a);
+    for (int32_t i = 0; !err && i < out->nroot; i++) out->node[i].off += by;
+    return err;
+}
+
+int sluice_set_block(sluice_set *out, int64_t off, int64_t len) {
+    return sluice_set_falls(out, off, len, sluice_max(len, 1), 1);
+}
+
+int sluice_set_falls(sluice_set *out, int64_t off, int64_t len, int64_t step, int64_t n) {
+    sluice_falls f = {off, len, step, n, NULL};
+    sluice_falls_list list = {len == 0 || n == 0 ? 0 : 1, &f};
+    return sluice_set_build(out, &list, NULL);
+}
+
+int sluice_set_runs(sluice_set *out, const sluice_run *run, int64_t n, sluice_reason *why) {
+    int64_t end = 0;
+    for (int64_t i = 0; i < n; i++) {
+        if (run[i].len < 0)
+            return sluice_refuse(why, SLUICE_E_ARGUMENT, i, "run %lld has a negative length", (long long)i);
+        if (run[i].off < end)
+            return sluice_refuse(why, SLUICE_E_ORDER, i, "run %lld starts at %lld, before the end %lld of those before",
+                                 (long long)i, (long long)run[i].off, (long long)end);
+        if (!sluice_add(run[i].off, run[i].len, &end))
+            return sluice_refuse(why, SLUICE_E_OVERFLOW, i, "run %lld ends past 2^63-1", (long long)i);
+    }
+    sluice_shop shop;
+    sluice_shop_open(&shop, NULL, NULL);
+    shop.budget += 16 * n; /* the memory is the caller's own measure */
+    int64_t begun = sluice_shop_begin(&shop);
+    for (int64_t i = 0; i < n; i++) sluice_shop_emit_block(&shop, run[i].off, run[i].len);
+    int err = sluice_shop_close(&shop, out, sluice_shop_seal(&shop, begun));
+    return err ? sluice_refuse(why, err, -1, "%s", sluice_strerror(err)) : 0;
+}
+
+/* The copies interleave: doubles what there is, a union at a time. */
+static int repeat_interleaved(sluice_set *out, const sluice_set *inner, int64_t step, int64_t n) {
+    sluice_set all = SLUICE_SET_EMPTY, more = SLUICE_SET_EMPTY;
+    int err = sluice_set_copy(&all, inner);
+    int64_t have = 1;
+    for (int bit = 62; !err && bit >= 0; bit--) { /* after the turn, have = n >> bit */
+        if (n >> bit <= 1) continue;
+        err = sluice_set_shift(&more, &all, have * step);
+        if (!err) err = sluice_set_union(&all, &all, &more);
+        have *= 2;
+        if (!err && (n >> bit & 1)) {
+            err = sluice_set_shift(&more, inner, have * step);
+            if (!err) err = sluice_set_union(&all, &all, &more);
+            have++;
+        }
+    }
+    sluice_set_free(&more);
+    if (err) {
+        sluice_set_free(&all);
+    } else {
+        sluice_set_free(out);
+        *out = all;
+    }
+    return err;
+}
+
+int sluice_set_repeat(sluice_set *out, const sluice_set *inner, int64_t off, int64_t step, int64_t n) {
+    int64_t last;
+    if (off < 0 || step < 0 || n < 0) return SLUICE_E_ARGUMENT;
+    if (n == 0 || inner->nroot == 0) {
+        sluice_set_free(out);
+        return 0;
+    }
+    if (!sluice_mul(n - 1, step, &last) || !sluice_add(last, off, &last) ||
+        !sluice_add(last, sluice_set_hi(inner), &last))
+        return SLUICE_E_OVERFLOW;
+    if (step == 0) n = 1;
+    if (n > 1 && sluice_set_hi(inner) - sluice_set_lo(inner) > step) {
+        sluice_set all = SLUICE_SET_EMPTY;
+        int err = repeat_interleaved(&all, inner, step, n);
+        if (!err) err = sluice_set_shift(&all, &all, off);
+        if (err) {
+            sluice_set_free(&all);
+        } else {
+            sluice_set_free(out);
+            *out = all;
+        }
+        return err;
+    }
+    sluice_shop shop;
+    sluice_shop_open(&shop, inner, NULL);
+    sluice_list list = sluice_shop_take(&shop, inner);
+    int64_t whole = sluice_shop_begin(&shop), begun = sluice_shop_begin(&shop);
+    sluice_shop_emit_list(&shop, list, 0);
+    list = sluice_shop_seal(&shop, begun);
+    sluice_shop_emit_copies(&shop, list, off, n == 1 ? INT64_MAX : step, n);
+    return sluice_shop_close(&shop, out, sluice_shop_seal(&shop, whole));
+}
+
+static int build_list(sluice_set *out, const sluice_falls *f, int n, int64_t index, sluice_reason *why);
+
+/* One family; inner sets are made first. */
+static int build_family(sluice_set *out, const sluice_falls *f, int64_t index, sluice_reason *why) {
+    int64_t end;
+    long long pos = index;
+    if (f->off < 0) return sluice_refuse(why, SLUICE_E_ARGUMENT, pos, "family %lld starts below 0", pos);
+    if (f->len < 1) return sluice_refuse(why, SLUICE_E_BLOCK, pos, "family %lld: r < l", pos);
+    if (f->n < 1) return sluice_refuse(why, SLUICE_E_COUNT, pos, "family %lld: n < 1", pos);
+    if (f->n > 1 && f->step < f->len)
+        return sluice_refuse(why, SLUICE_E_STEP, pos,
+                             "family %lld: blocks of one family overlap: stride %lld, block of %lld", pos,
+                             (long long)f->step, (long long)f->len);
+    if (!sluice_mul(f->n - 1, f->n > 1 ? f->step : 0, &end) || !sluice_add(end, f->len, &end) ||
+        !sluice_add(end, f->off, &end))
+        return sluice_refuse(why, SLUICE_E_OVERFLOW, pos, "family %lld ends past 2^63-1", pos);
+    sluice_set block = SLUICE_SET_EMPTY;
+    int err = 0;
+    if (f->inner) {
+        err = build_list(&block, f->inner->falls, f->inner->n, 0, why);
+        if (!err && sluice_set_hi(&block) > f->len)
+            err = sluice_refuse(why, SLUICE_E_INNER, pos, "family %lld: inner exceeds block: ends at %lld of %lld", pos,
+                                (long long)sluice_set_hi(&block), (long long)f->len);
+        if (!err) err = sluice_set_repeat(out, &block, f->off, f->n > 1 ? f->step : 0, f->n);
+        sluice_set_free(&block);
+        return err;
+    }
+    sluice_shop shop;
+    sluice_shop_open(&shop, NULL, NULL);
+    int64_t begun = sluice_shop_begin(&shop);
+    sluice_shop_emit(&shop, sluice_node_blocks(f->off, f->len, f->step, f->n));
+    return sluice_shop_close(&shop, out, sluice_shop_seal(&shop, begun));
+}
+
+/* By halves, so that a list of n families costs O(n log n) even if they interleave. */
+static int build_list(sluice_set *out, const sluice_falls *f, int n, int64_t index, sluice_reason *why) {
+    sluice_set low = SLUICE_SET_EMPTY, high = SLUICE_SET_EMPTY, all = SLUICE_SET_EMPTY;
+    int half = n / 2;
+    if (n == 0) {
+        sluice_set_free(out);
+        return 0;
+    }
+    if (n == 1) return build_family(out, f, index, why);
+    int err = build_list(&low, f, half, index, why);
+    if (!err) err = build_list(&high, f + half, n - half, index + half, why);
+    if (!err) err = sluice_set_union(&all, &low, &high);
+    if (!err && all.size < low.size + high.size) {
+        err = sluice_set_intersect(&all, &low, &high);
+        if (!err)
+            err = sluice_refuse(why, SLUICE_E_OVERLAP, index, "families overlap at byte %lld of their list",
+                                (long long)sluice_set_lo(&all));
+    }
+    sluice_set_free(&low);
+    sluice_set_free(&high);
+    if (err) {
+        sluice_set_free(&all);
+    } else {
+        sluice_set_free(out);
+        *out = all;
+    }
+    return err;
+}
+
+int sluice_set_build(sluice_set *out, const sluice_falls_list *list, sluice_reason *why) {
+    if (why) why->error = 0;
+    int err = build_list(out, list->falls, list->n, 0, why);
+    if (err && why && why->error != err) sluice_refuse(why, err, -1, "%s", sluice_strerror(err));
+    return err;
+}
+
+int sluice_set_pitfalls(sluice_set *out, const sluice_pitfalls *p, int proc, sluice_reason *why) {
+    sluice_falls f = p->falls;
+    int64_t by;
+    if (p->nprocs < 1 || proc < 0 || proc >= p->nprocs)
+        return sluice_refuse(why, SLUICE_E_ARGUMENT, -1, "process %d of %d", proc, p->nprocs);
+    if (!sluice_mul(p->shift, proc, &by) || !sluice_add(f.off, by, &f.off))
+        return sluice_refuse(why, SLUICE_E_OVERFLOW, -1, "the family of process %d starts past 2^63-1", proc);
+    return sluice_set_build(out, &(sluice_falls_list){1, &f}, why);
+}

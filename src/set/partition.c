@@ -1,0 +1,138 @@
+/* partition.c: a file cut into elements, and what moves between two such cuts. */
+#include "set/set.h"
+#include <errno.h>
+#include <string.h>
+
+/* Finds and names the element that shares a byte with element i. */
+static int refuse_shared(const sluice_partition *p, int i, sluice_reason *why) {
+    sluice_set common = SLUICE_SET_EMPTY;
+    int err = 0;
+    for (int k = 0; k < i && !err; k++) {
+        err = sluice_set_intersect(&common, &p->set[k], &p->set[i]);
+        if (!err && common.size)
+            err = sluice_refuse(why, SLUICE_E_SHARED, i, "elements overlap: %d and %d both have byte %lld", k, i,
+                                (long long)sluice_set_lo(&common));
+    }
+    sluice_set_free(&common);
+    return err;
+}
+
+static int refuse_gap(const sluice_set *all, int64_t period, sluice_reason *why) {
+    sluice_set whole = SLUICE_SET_EMPTY;
+    int err = sluice_set_block(&whole, 0, period);
+    if (!err) err = sluice_set_subtract(&whole, &whole, all);
+    if (!err)
+        err = sluice_refuse(why, SLUICE_E_GAP, -1, "gap: byte %lld of [0,%lld) belongs to no element",
+                            (long long)sluice_set_lo(&whole), (long long)period);
+    sluice_set_free(&whole);
+    return err;
+}
+
+int sluice_partition_check(sluice_partition *p, sluice_reason *why) {
+    sluice_set all = SLUICE_SET_EMPTY;
+    int64_t end = 0;
+    int err = 0;
+    for (int i = 0; i < p->n; i++) end = sluice_max(end, sluice_set_hi(&p->set[i]));
+    if (end == 0) return sluice_refuse(why, SLUICE_E_EMPTY, -1, "empty: no element has a byte");
+    if (p->disp < 0 || p->period < 0)
+        return sluice_refuse(why, SLUICE_E_ARGUMENT, -1, "displacement %lld or period %lld below 0", (long long)p->disp,
+                             (long long)p->period);
+    if (p->period > 0 && end > p->period)
+        return sluice_refuse(why, SLUICE_E_ARGUMENT, -1, "elements reach %lld, past the period %lld", (long long)end,
+                             (long long)p->period);
+    int64_t period = p->period ? p->period : end;
+    for (int i = 0; i < p->n && !err; i++) {
+        int64_t before = all.size;
+        err = sluice_set_union(&all, &all, &p->set[i]);
+        if (!err && all.size < before + p->set[i].size) err = refuse_shared(p, i, why);
+    }
+    if (!err && sluice_set_lo(&all) > 0)
+        err = sluice_refuse(why, SLUICE_E_START, -1, "does not start at 0: the first byte is %lld",
+                            (long long)sluice_set_lo(&all));
+    if (!err && all.size < period) err = refuse_gap(&all, period, why);
+    sluice_set_free(&all);
+    if (!err) p->period = period;
+    return err;
+}
+
+int sluice_partition_owner(const sluice_partition *p, int64_t x, int *element, int64_t *off) {
+    if (x < p->disp) return SLUICE_E_ARGUMENT;
+    for (int i = 0; i < p->n; i++) {
+        int64_t y = sluice_element_map(&(sluice_element){&p->set[i], p->period, p->disp}, x);
+        if (y >= 0) {
+            *element = i;
+            *off = y;
+            return 0;
+        }
+    }
+    return SLUICE_E_GAP;
+}
+
+static void free_views(sluice_set *view, int n) {
+    for (int i = 0; view && i < n; i++) sluice_set_free(&view[i]);
+    sluice_mem_free(view);
+}
+
+/* Every element of p over the window of m. */
+static int make_views(sluice_set **out, const sluice_partition *p, const sluice_matrix *m) {
+    sluice_set *view = sluice_mem_alloc((size_t)p->n, sizeof *view);
+    if (!view) return -ENOMEM;
+    memset(view, 0, (size_t)p->n * sizeof *view);
+    int err = 0;
+    for (int i = 0; i < p->n && !err; i++) {
+        sluice_element e = {&p->set[i], p->period, p->disp};
+        err = sluice_element_view(&view[i], &e, m->disp, m->period);
+    }
+    *out = view;
+    return err;
+}
+
+static int fill_entry(sluice_matrix *m, int64_t k, const sluice_set *a, const sluice_set *b) {
+    sluice_set common = SLUICE_SET_EMPTY;
+    int err = sluice_set_intersect(&common, a, b);
+    m->bytes[k] = common.size;
+    m->segments[k] = 0;
+    if (!err && common.size) {
+        err = sluice_set_segments(&m->segments[k], &common, a, b);
+        m->messages++;
+        m->total_segments += m->segments[k];
+    }
+    sluice_set_free(&common);
+    return err;
+}
+
+int sluice_redistribute(sluice_matrix *out, const sluice_partition *a, const sluice_partition *b) {
+    sluice_matrix m;
+    sluice_set *va = NULL, *vb = NULL;
+    memset(&m, 0, sizeof m);
+    m.rows = a->n, m.cols = b->n;
+    if (a->n < 1 || b->n < 1) return SLUICE_E_ARGUMENT;
+    sluice_element ea = {a->set, a->period, a->disp}, eb = {b->set, b->period, b->disp};
+    int err = sluice_element_window(&m.disp, &m.period, &ea, &eb);
+    if (err) return err;
+    size_t entries = (size_t)m.rows * (size_t)m.cols;
+    m.bytes = sluice_mem_alloc(entries, sizeof *m.bytes);
+    m.segments = sluice_mem_alloc(entries, sizeof *m.segments);
+    if (!m.bytes || !m.segments) err = -ENOMEM;
+    if (!err) err = make_views(&va, a, &m);
+    if (!err) err = make_views(&vb, b, &m);
+    for (int i = 0; i < m.rows && !err; i++)
+        for (int k = 0; k < m.cols && !err; k++) err = fill_entry(&m, (int64_t)i * m.cols + k, &va[i], &vb[k]);
+    m.match_num = m.rows > m.cols ? m.rows : m.cols;
+    m.match_den = m.total_segments;
+    free_views(va, m.rows);
+    free_views(vb, m.cols);
+    if (err) {
+        sluice_matrix_free(&m);
+    } else {
+        sluice_matrix_free(out);
+        *out = m;
+    }
+    return err;
+}
+
+void sluice_matrix_free(sluice_matrix *m) {
+    sluice_mem_free(m->bytes);
+    sluice_mem_free(m->segments);
+    m->bytes = m->segments = NULL;
+}
