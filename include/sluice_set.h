@@ -271,8 +271,10 @@ typedef struct sluice_piece {
     int64_t a, b, len;
 } sluice_piece;
 
-void sluice_pair_init(sluice_pair *p, const sluice_set *a, const sluice_set *b); /* Pure. */
-int sluice_pair_next(sluice_pair *p, sluice_piece *piece);                       /* Pure. 1, or 0 at an end. */
+/* Pure. To the first bytes; to the k-th bytes; the next piece: 1, or 0 at the end of the shorter set. */
+void sluice_pair_init(sluice_pair *p, const sluice_set *a, const sluice_set *b);
+void sluice_pair_seek(sluice_pair *p, int64_t k);
+int sluice_pair_next(sluice_pair *p, sluice_piece *piece);
 
 /* ---- Moving bytes -------------------------------------------------------------------------------------------- */
 
@@ -295,7 +297,8 @@ int64_t sluice_scatter(void *shaped, const void *packed, const sluice_set *s, in
 
 /* ---- Periodic elements and partitions ----------------------------------------------------------------------- */
 
-/* A set in [0, period) repeated for ever from offset disp: a view, or one subfile of a partition. */
+/* A set in [0, period) repeated for ever from offset disp: a view, or one subfile of a partition. Callers see to
+ * period >= 1, disp >= 0 and a set that fits; where there is an error to return, it is checked. */
 typedef struct sluice_element {
     const sluice_set *set;
     int64_t period, disp;
@@ -312,6 +315,12 @@ int64_t sluice_element_unmap(const sluice_element *e, int64_t y);
 
 /* Pure. The members in [lo, hi) as a set of file offsets. */
 int sluice_element_cut(sluice_set *out, const sluice_element *e, int64_t lo, int64_t hi);
+
+/* Pure. A view of a view: `inner` is laid over the linear space of `outer`. *e becomes the element of the file that
+ * both together are, with its set in *set, so that map_e(x) = map_inner(map_outer(x)). SLUICE_E_ARGUMENT if outer is
+ * empty. */
+int sluice_element_compose(sluice_set *set, sluice_element *e, const sluice_element *outer,
+                           const sluice_element *inner);
 
 /* What two elements have in common, over one common period from the larger displacement. */
 typedef struct sluice_common {

@@ -125,6 +125,12 @@ void sluice_pair_init(sluice_pair *p, const sluice_set *a, const sluice_set *b) 
     p->ra = p->rb = (sluice_run){0, 0};
 }
 
+void sluice_pair_seek(sluice_pair *p, int64_t k) {
+    sluice_cursor_seek(&p->a, k);
+    sluice_cursor_seek(&p->b, k);
+    p->ra = p->rb = (sluice_run){0, 0};
+}
+
 int sluice_pair_next(sluice_pair *p, sluice_piece *piece) {
     if (p->ra.len == 0 && !sluice_cursor_run(&p->a, &p->ra)) return 0;
     if (p->rb.len == 0 && !sluice_cursor_run(&p->b, &p->rb)) return 0;

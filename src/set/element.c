@@ -104,6 +104,26 @@ int sluice_element_intersect(sluice_common *out, const sluice_element *a, const 
     return err;
 }
 
+int sluice_element_compose(sluice_set *set, sluice_element *e, const sluice_element *outer,
+                           const sluice_element *inner) {
+    sluice_set views = SLUICE_SET_EMPTY, all = SLUICE_SET_EMPTY;
+    sluice_element r = {set, 0, 0};
+    if (outer->set->size == 0 || inner->period < 1 || inner->disp < 0) return SLUICE_E_ARGUMENT;
+    /* Both repeat after `common` bytes of outer, which are this many whole periods of the file. */
+    int64_t common = sluice_lcm(outer->set->size, inner->period), end;
+    if (common < 0 || !sluice_mul(common / outer->set->size, outer->period, &r.period)) return SLUICE_E_OVERFLOW;
+    r.disp = sluice_element_unmap(outer, inner->disp);
+    if (r.disp < 0 || !sluice_add(r.disp, r.period, &end) || !sluice_add(inner->disp, common, &end))
+        return SLUICE_E_OVERFLOW;
+    int err = sluice_element_view(&all, outer, r.disp, r.period);
+    if (!err) err = sluice_element_view(&views, inner, inner->disp, common);
+    if (!err) err = sluice_set_embed(set, &views, &all);
+    if (!err) *e = r;
+    sluice_set_free(&all);
+    sluice_set_free(&views);
+    return err;
+}
+
 void sluice_common_free(sluice_common *c) {
     sluice_set_free(&c->set);
     sluice_set_free(&c->proj1);

@@ -60,30 +60,25 @@ int sluice_set_runs(sluice_set *out, const sluice_run *run, int64_t n, sluice_re
     return err ? sluice_refuse(why, err, -1, "%s", sluice_strerror(err)) : 0;
 }
 
-/* The copies interleave: doubles what there is, a union at a time. */
-static int repeat_interleaved(sluice_set *out, const sluice_set *inner, int64_t step, int64_t n) {
-    sluice_set all = SLUICE_SET_EMPTY, more = SLUICE_SET_EMPTY;
-    int err = sluice_set_copy(&all, inner);
+static sluice_list unite(sluice_shop *shop, sluice_list a, sluice_list b) {
+    int64_t begun = sluice_shop_begin(shop);
+    sluice_combine_lists(shop, (sluice_keep){.a = true, .b = true, .both = true}, a, b);
+    return sluice_shop_seal(shop, begun);
+}
+
+static sluice_list moved(sluice_list list, int64_t by) { return (sluice_list){list.base + by, list.first, list.n}; }
+
+/* n copies that interleave: doubles what there is, a union at a time. */
+static sluice_list interleave(sluice_shop *shop, sluice_list one, int64_t step, int64_t n) {
+    sluice_list all = one;
     int64_t have = 1;
-    for (int bit = 62; !err && bit >= 0; bit--) { /* after the turn, have = n >> bit */
+    for (int bit = 62; bit >= 0; bit--) { /* after the turn, have = n >> bit */
         if (n >> bit <= 1) continue;
-        err = sluice_set_shift(&more, &all, have * step);
-        if (!err) err = sluice_set_union(&all, &all, &more);
+        all = unite(shop, all, moved(all, have * step));
         have *= 2;
-        if (!err && (n >> bit & 1)) {
-            err = sluice_set_shift(&more, inner, have * step);
-            if (!err) err = sluice_set_union(&all, &all, &more);
-            have++;
-        }
+        if (n >> bit & 1) all = unite(shop, all, moved(one, have++ * step));
     }
-    sluice_set_free(&more);
-    if (err) {
-        sluice_set_free(&all);
-    } else {
-        sluice_set_free(out);
-        *out = all;
-    }
-    return err;
+    return all;
 }
 
 int sluice_set_repeat(sluice_set *out, const sluice_set *inner, int64_t off, int64_t step, int64_t n) {
@@ -97,34 +92,40 @@ int sluice_set_repeat(sluice_set *out, const sluice_set *inner, int64_t off, int
         !sluice_add(last, sluice_set_hi(inner), &last))
         return SLUICE_E_OVERFLOW;
     if (step == 0) n = 1;
-    if (n > 1 && sluice_set_hi(inner) - sluice_set_lo(inner) > step) {
-        sluice_set all = SLUICE_SET_EMPTY;
-        int err = repeat_interleaved(&all, inner, step, n);
-        if (!err) err = sluice_set_shift(&all, &all, off);
-        if (err) {
-            sluice_set_free(&all);
-        } else {
-            sluice_set_free(out);
-            *out = all;
-        }
-        return err;
-    }
     sluice_shop shop;
     sluice_shop_open(&shop, inner, NULL);
     sluice_list list = sluice_shop_take(&shop, inner);
-    int64_t whole = sluice_shop_begin(&shop), begun = sluice_shop_begin(&shop);
+    int64_t begun = sluice_shop_begin(&shop);
     sluice_shop_emit_list(&shop, list, 0);
     list = sluice_shop_seal(&shop, begun);
-    sluice_shop_emit_copies(&shop, list, off, n == 1 ? INT64_MAX : step, n);
-    return sluice_shop_close(&shop, out, sluice_shop_seal(&shop, whole));
+    if (n > 1 && sluice_set_hi(inner) - sluice_set_lo(inner) > step) {
+        list = moved(interleave(&shop, list, step, n), off);
+    } else {
+        begun = sluice_shop_begin(&shop);
+        sluice_shop_emit_copies(&shop, list, off, step, n);
+        list = sluice_shop_seal(&shop, begun);
+    }
+    return sluice_shop_close(&shop, out, list);
 }
 
-static int build_list(sluice_set *out, const sluice_falls *f, int n, int64_t index, sluice_reason *why);
+/* Building a tree of families: all in one workshop, so that one budget holds for the whole. */
+typedef struct builder {
+    sluice_shop shop;
+    sluice_reason *why;
+} builder;
 
-/* One family; inner sets are made first. */
-static int build_family(sluice_set *out, const sluice_falls *f, int64_t index, sluice_reason *why) {
-    int64_t end;
+static sluice_list build_list(builder *b, const sluice_falls *f, int n, int64_t index);
+
+static int64_t list_size(const sluice_shop *shop, sluice_list list) {
+    if (list.n == 0) return 0;
+    const sluice_node *last = &shop->done.node[list.first + list.n - 1];
+    return last->before + sluice_node_size(last);
+}
+
+/* What is wrong with a family itself; 0 if nothing is. */
+static int check_family(const sluice_falls *f, int64_t index, sluice_reason *why) {
     long long pos = index;
+    int64_t end;
     if (f->off < 0) return sluice_refuse(why, SLUICE_E_ARGUMENT, pos, "family %lld starts below 0", pos);
     if (f->len < 1) return sluice_refuse(why, SLUICE_E_BLOCK, pos, "family %lld: r < l", pos);
     if (f->n < 1) return sluice_refuse(why, SLUICE_E_COUNT, pos, "family %lld: n < 1", pos);
@@ -135,57 +136,56 @@ static int build_family(sluice_set *out, const sluice_falls *f, int64_t index, s
     if (!sluice_mul(f->n - 1, f->n > 1 ? f->step : 0, &end) || !sluice_add(end, f->len, &end) ||
         !sluice_add(end, f->off, &end))
         return sluice_refuse(why, SLUICE_E_OVERFLOW, pos, "family %lld ends past 2^63-1", pos);
-    sluice_set block = SLUICE_SET_EMPTY;
-    int err = 0;
-    if (f->inner) {
-        err = build_list(&block, f->inner->falls, f->inner->n, 0, why);
-        if (!err && sluice_set_hi(&block) > f->len)
-            err = sluice_refuse(why, SLUICE_E_INNER, pos, "family %lld: inner exceeds block: ends at %lld of %lld", pos,
-                                (long long)sluice_set_hi(&block), (long long)f->len);
-        if (!err) err = sluice_set_repeat(out, &block, f->off, f->n > 1 ? f->step : 0, f->n);
-        sluice_set_free(&block);
-        return err;
+    return 0;
+}
+
+static sluice_list build_family(builder *b, const sluice_falls *f, int64_t index) {
+    sluice_shop *shop = &b->shop;
+    int err = check_family(f, index, b->why);
+    sluice_list block = {0, 0, 0};
+    if (!err && f->inner) {
+        block = build_list(b, f->inner->falls, f->inner->n, 0);
+        int64_t end = block.n ? block.base + sluice_node_end(&shop->done.node[block.first + block.n - 1]) : 0;
+        if (end > f->len)
+            err = sluice_refuse(b->why, SLUICE_E_INNER, index, "family %lld: inner exceeds block: ends at %lld of %lld",
+                                (long long)index, (long long)end, (long long)f->len);
     }
-    sluice_shop shop;
-    sluice_shop_open(&shop, NULL, NULL);
-    int64_t begun = sluice_shop_begin(&shop);
-    sluice_shop_emit(&shop, sluice_node_blocks(f->off, f->len, f->step, f->n));
-    return sluice_shop_close(&shop, out, sluice_shop_seal(&shop, begun));
+    if (err && !shop->error) shop->error = err;
+    shop->budget += 16; /* like sluice_shop_open for a set of one family more */
+    int64_t begun = sluice_shop_begin(shop);
+    if (f->inner)
+        sluice_shop_emit_copies(shop, block, f->off, f->n > 1 ? f->step : 0, f->n);
+    else
+        sluice_shop_emit(shop, sluice_node_blocks(f->off, f->len, f->step, f->n));
+    return sluice_shop_seal(shop, begun);
 }
 
 /* By halves, so that a list of n families costs O(n log n) even if they interleave. */
-static int build_list(sluice_set *out, const sluice_falls *f, int n, int64_t index, sluice_reason *why) {
-    sluice_set low = SLUICE_SET_EMPTY, high = SLUICE_SET_EMPTY, all = SLUICE_SET_EMPTY;
+static sluice_list build_list(builder *b, const sluice_falls *f, int n, int64_t index) {
+    sluice_shop *shop = &b->shop;
+    if (n == 0 || shop->error) return (sluice_list){0, 0, 0};
+    if (n == 1) return build_family(b, f, index);
     int half = n / 2;
-    if (n == 0) {
-        sluice_set_free(out);
-        return 0;
-    }
-    if (n == 1) return build_family(out, f, index, why);
-    int err = build_list(&low, f, half, index, why);
-    if (!err) err = build_list(&high, f + half, n - half, index + half, why);
-    if (!err) err = sluice_set_union(&all, &low, &high);
-    if (!err && all.size < low.size + high.size) {
-        err = sluice_set_intersect(&all, &low, &high);
-        if (!err)
-            err = sluice_refuse(why, SLUICE_E_OVERLAP, index, "families overlap at byte %lld of their list",
-                                (long long)sluice_set_lo(&all));
-    }
-    sluice_set_free(&low);
-    sluice_set_free(&high);
-    if (err) {
-        sluice_set_free(&all);
-    } else {
-        sluice_set_free(out);
-        *out = all;
-    }
-    return err;
+    sluice_list low = build_list(b, f, half, index), high = build_list(b, f + half, n - half, index + half);
+    sluice_list all = unite(shop, low, high);
+    if (shop->error || list_size(shop, all) == list_size(shop, low) + list_size(shop, high)) return all;
+    int64_t begun = sluice_shop_begin(shop);
+    sluice_combine_lists(shop, (sluice_keep){.both = true}, low, high);
+    sluice_list both = sluice_shop_seal(shop, begun);
+    if (!shop->error)
+        shop->error = sluice_refuse(b->why, SLUICE_E_OVERLAP, index, "families overlap at byte %lld of their list",
+                                    (long long)both.base);
+    return all;
 }
 
 int sluice_set_build(sluice_set *out, const sluice_falls_list *list, sluice_reason *why) {
-    if (why) why->error = 0;
-    int err = build_list(out, list->falls, list->n, 0, why);
-    if (err && why && why->error != err) sluice_refuse(why, err, -1, "%s", sluice_strerror(err));
+    sluice_reason unused;
+    builder b = {.why = why ? why : &unused};
+    b.why->error = 0;
+    sluice_shop_open(&b.shop, NULL, NULL);
+    sluice_list all = build_list(&b, list->falls, list->n, 0);
+    int err = sluice_shop_close(&b.shop, out, all);
+    if (err && b.why->error != err) sluice_refuse(why, err, -1, "%s", sluice_strerror(err));
     return err;
 }
 

@@ -56,7 +56,7 @@ int sluice_partition_check(sluice_partition *p, sluice_reason *why) {
 }
 
 int sluice_partition_owner(const sluice_partition *p, int64_t x, int *element, int64_t *off) {
-    if (x < p->disp) return SLUICE_E_ARGUMENT;
+    if (x < p->disp || p->period < 1) return SLUICE_E_ARGUMENT;
     for (int i = 0; i < p->n; i++) {
         int64_t y = sluice_element_map(&(sluice_element){&p->set[i], p->period, p->disp}, x);
         if (y >= 0) {
