@@ -1,0 +1,25 @@
+/* section.h: boxes of an array as sets, shared by section.c and hpf.c. */
+#ifndef SLUICE_SECTION_H
+#define SLUICE_SECTION_H
+
+#include "sluice_set.h"
+
+/* Indices of one dimension: n blocks of len indices, step apart, the first at off. n = 0: none. */
+typedef struct sluice_stripe {
+    int64_t off, len, step, n;
+} sluice_stripe;
+
+/* The most stripes that one dimension needs: whole blocks, and a short one at the end. */
+#define SLUICE_STRIPES 2
+
+/* 0 if the shape is one that an array of less than 2^63 bytes can have; else refuses it. On success step[d] is the
+ * distance in bytes between neighbours along dimension d (0 everywhere if the array has no elements). */
+int sluice_section_shape(const sluice_shape *shape, int64_t *step, sluice_reason *why);
+
+/* The bytes of the elements whose index lies, in every dimension d, in one of the two stripes at
+ * stripe[SLUICE_STRIPES * d]. These must lie inside the dimension and ascend; the shape must have passed the check
+ * that gave step[]. */
+int sluice_section_product(sluice_set *out, const sluice_shape *shape, const int64_t *step,
+                           const sluice_stripe *stripe);
+
+#endif
