@@ -1,0 +1,71 @@
+# Aliases for what cmake, ctest and tools/ do. The work itself is described in CMakeLists.txt and CMakePresets.json.
+#
+#   make MPI=mpich ...      with MPICH, in build-mpich/
+#   make MPI=openmpi ...    with Open MPI, in build-openmpi/
+#   make ...                with the machine's MPI, in build/
+MPI =
+BUILD = build$(addprefix -,$(MPI))
+JOBS = $(shell nproc)
+PREFIX = /usr/local
+DESTDIR =
+SECONDS = 60
+CASES = 2000000
+COVERAGE = 98
+export MPI DESTDIR
+MAKEFLAGS += --no-print-directory
+
+.PHONY: all setup test demo install bench fuzz cover format check soak clean help
+.SILENT:
+
+all: $(BUILD)/Makefile ## build everything (the default)
+	cmake --build $(BUILD) -j$(JOBS)
+
+# Written last by cmake, so that a failed configuration is tried again. The folder of a preset is build-<preset>.
+build/Makefile $(patsubst %,build-%/Makefile,mpich openmpi asan cover clang fuzz):
+	command -v cmake >/dev/null || { echo "cmake is missing; 'make setup' installs what Sluice needs" >&2; exit 1; }
+	cmake --preset $(patsubst build-%,%,$(patsubst build,default,$(@D)))
+
+setup: ## install what is missing on Debian or Ubuntu; DEV=1: also what .ci/run needs
+	tools/setup.sh $(if $(DEV),dev)
+
+test: setup ## build and run all tests
+	$(MAKE) all
+	ctest --test-dir $(BUILD) --output-on-failure -j$(JOBS)
+
+demo: setup ## show Sluice at work
+	echo 'Building in $(BUILD)/ ...'
+	$(MAKE) all >/dev/null
+	SLUICE_BIN=$(BUILD)/bin/sluice SLUICE_BUILD=$(BUILD) tools/demo.sh
+
+install: all ## install below PREFIX (and DESTDIR)
+	cmake --install $(BUILD) --prefix $(PREFIX)
+
+bench: all ## run the benches
+	for bench in $(BUILD)/bench/*; do test ! -x $$bench -o -d $$bench || $$bench || exit; done
+
+fuzz: build-fuzz/Makefile ## run each fuzzer for SECONDS=60
+	cmake --build build-fuzz --target fuzzers -j$(JOBS)
+	tools/fuzz.sh build-fuzz $(SECONDS)
+
+cover: build-cover/Makefile ## print the line coverage of src/set; fail below COVERAGE=98 %
+	cmake --build build-cover -j$(JOBS)
+	tools/cover.sh build-cover $(COVERAGE)
+
+format: ## lay out all C files
+	tools/check-format.sh fix
+
+check: ## check format, layers and documents
+	tools/check-format.sh
+	tools/check-layers.sh
+	tools/check-docs.sh
+
+soak: all ## random tests with CASES=2000000, then the fuzzers for SECONDS=60
+	for test in $(BUILD)/tests/*_random; do SLUICE_TEST_CASES=$(CASES) $$test || exit; done
+	$(MAKE) fuzz
+
+clean: ## remove all build folders
+	rm -rf build build-*/
+
+help: ## list these targets
+	sed -nE 's/^([a-z]+):.*## (.*)/make \1\t\2/p' Makefile | expand -t 16
+	echo 'MPI=mpich or MPI=openmpi chooses the MPI and builds in build-mpich/ or build-openmpi/.'

@@ -1,0 +1,211 @@
+/* move.c: carrying the bytes of a set: between a shaped and a packed buffer, or between two shaped ones.
+ *
+ * Packed: the tree is walked once. A family that is wanted whole goes to one kernel; only at the two ends of the
+ * range may a block be wanted in part, and there the walk goes down into it.
+ *
+ *     ranks      lo                            hi          [lo, hi) of one family:
+ *                 |                             |            the end of block i,
+ *     blocks  [   i   ][ i+1 ][ i+2 ] ... [   j   ]          blocks i+1 ... j-1 at once,
+ *                                                            the beginning of block j
+ *
+ * Shaped: two cursors give families, which are matched block by block as far as their lengths allow.
+ */
+#include "set/kernel.h"
+#include "set/set.h"
+#include <string.h>
+
+/* ---- One side packed ----------------------------------------------------------------------------------------- */
+
+typedef struct stream {
+    const sluice_node *node;
+    unsigned char *shaped, *packed; /* packed moves on */
+    bool gather;
+} stream;
+
+/* n blocks of len bytes from index `at` of the shaped buffer on, `step` apart. */
+static void copy(stream *t, int64_t at, int64_t len, int64_t step, int64_t n) {
+    if (t->gather)
+        sluice_kernel_copy(t->packed, len, t->shaped + at, step, len, n);
+    else
+        sluice_kernel_copy(t->shaped + at, step, t->packed, len, len, n);
+    t->packed += len * n;
+}
+
+/* The same n times, `outer` apart: the kernel is chosen once, because n may be large and each family short. */
+static void copy_nested(stream *t, int64_t at, const sluice_node *leaf, int64_t outer, int64_t n) {
+    int64_t len = leaf->len, step = leaf->step, count = leaf->n, size = len * count;
+    unsigned char *shaped = t->shaped + at;
+    if (t->gather) {
+        sluice_kernel *kernel = sluice_kernel_choose(len, len, step);
+        for (int64_t i = 0; i < n; i++) kernel(t->packed + i * size, len, shaped + i * outer, step, len, count);
+    } else {
+        sluice_kernel *kernel = sluice_kernel_choose(len, step, len);
+        for (int64_t i = 0; i < n; i++) kernel(shaped + i * outer, step, t->packed + i * size, len, len, count);
+    }
+    t->packed += n * size;
+}
+
+/* Blocks [i, j) of a family, whole; the family's list starts at index `at`. */
+static void copy_blocks(stream *t, const sluice_node *f, int64_t at, int64_t i, int64_t j) {
+    at += f->off + i * f->step;
+    if (sluice_node_leaf(f)) {
+        copy(t, at, f->len, f->step, j - i);
+        return;
+    }
+    const sluice_node *inner = &t->node[f->inner];
+    if (f->ninner == 1 && sluice_node_leaf(inner)) {
+        copy_nested(t, at, inner, f->step, j - i);
+        return;
+    }
+    for (; i < j; i++, at += f->step)
+        for (int32_t k = 0; k < f->ninner; k++) copy_blocks(t, &inner[k], at, 0, inner[k].n);
+}
+
+static void copy_list(stream *t, const sluice_node *list, int32_t n, int64_t at, int64_t lo, int64_t hi);
+
+/* Bytes [lo, hi) of block i. */
+static void copy_part(stream *t, const sluice_node *f, int64_t at, int64_t i, int64_t lo, int64_t hi) {
+    if (lo == hi) return;
+    at += f->off + i * f->step;
+    if (sluice_node_leaf(f))
+        copy(t, at + lo, hi - lo, hi - lo, 1);
+    else
+        copy_list(t, &t->node[f->inner], f->ninner, at, lo, hi);
+}
+
+/* Bytes [lo, hi) of a list, as ranks in it. */
+static void copy_list(stream *t, const sluice_node *list, int32_t n, int64_t at, int64_t lo, int64_t hi) {
+    for (int32_t k = sluice_rank_last_before(list, n, lo); k < n && list[k].before < hi; k++) {
+        const sluice_node *f = &list[k];
+        int64_t a = sluice_max(lo - f->before, 0), b = sluice_min(hi - f->before, sluice_node_size(f));
+        int64_t i = a / f->isize, j = b / f->isize;
+        a -= i * f->isize;
+        b -= j * f->isize;
+        if (i == j) {
+            copy_part(t, f, at, i, a, b);
+            continue;
+        }
+        if (a > 0) copy_part(t, f, at, i++, a, f->isize);
+        if (i < j) copy_blocks(t, f, at, i, j);
+        copy_part(t, f, at, j, 0, b);
+    }
+}
+
+/* Bytes [lo, hi) of the set, as ranks, with offset `origin` at shaped[0]. */
+static void move_packed(const sluice_set *s, void *shaped, int64_t origin, void *packed, int64_t lo, int64_t hi,
+                        bool gather) {
+    stream t = {s->node, shaped, packed, gather};
+    if (lo < hi) copy_list(&t, s->node, s->nroot, -origin, lo, hi);
+}
+
+int64_t sluice_gather(void *packed, const void *shaped, const sluice_set *s, int64_t lo, int64_t hi) {
+    int64_t from = sluice_set_rank(s, lo), to = sluice_set_rank(s, hi);
+    move_packed(s, (void *)(uintptr_t)shaped, lo, packed, from, to, true);
+    return sluice_max(to - from, 0);
+}
+
+int64_t sluice_scatter(void *shaped, const void *packed, const sluice_set *s, int64_t lo, int64_t hi) {
+    int64_t from = sluice_set_rank(s, lo), to = sluice_set_rank(s, hi);
+    move_packed(s, shaped, lo, (void *)(uintptr_t)packed, from, to, false);
+    return sluice_max(to - from, 0);
+}
+
+/* ---- Both sides shaped ----------------------------------------------------------------------------------------- */
+
+/* What is left of a family: n blocks from p on, the first of them without its beginning: `rest` bytes, not len. */
+typedef struct front {
+    sluice_cursor cursor;
+    unsigned char *base, *p;
+    int64_t origin, rest, len, step, n;
+} front;
+
+static void open_front(front *f, const sluice_side *side) {
+    sluice_cursor_init(&f->cursor, side->set);
+    sluice_cursor_seek(&f->cursor, side->from);
+    f->base = side->base;
+    f->origin = side->origin;
+    f->n = 0;
+}
+
+static void fill(front *f) {
+    sluice_run run;
+    if (f->n > 0 || !sluice_cursor_family(&f->cursor, &run, &f->step, &f->n)) return;
+    f->p = f->base + (run.off - f->origin);
+    f->rest = f->len = run.len;
+}
+
+static void pass_blocks(front *f, int64_t n) {
+    f->n -= n;
+    if (f->n > 0) f->p += n * f->step;
+}
+
+static void pass_bytes(front *f, int64_t len) {
+    f->rest -= len;
+    f->p += len;
+    if (f->rest > 0) return;
+    f->p -= f->len;
+    f->rest = f->len;
+    pass_blocks(f, 1);
+}
+
+/* Copies what one kernel call can, at most n bytes, and returns how many. */
+static int64_t move_some(front *dst, front *src, int64_t n) {
+    bool dst_whole = dst->rest == dst->len && dst->len <= n, src_whole = src->rest == src->len && src->len <= n;
+    if (dst_whole && src_whole && dst->len == src->len) {
+        int64_t len = dst->len, k = sluice_min(sluice_min(dst->n, src->n), n / len);
+        sluice_kernel_copy(dst->p, dst->step, src->p, src->step, len, k);
+        pass_blocks(dst, k);
+        pass_blocks(src, k);
+        return k * len;
+    }
+    if (src_whole && src->len <= dst->rest) {
+        int64_t len = src->len, k = sluice_min(src->n, sluice_min(dst->rest, n) / len);
+        sluice_kernel_copy(dst->p, len, src->p, src->step, len, k);
+        pass_bytes(dst, k * len);
+        pass_blocks(src, k);
+        return k * len;
+    }
+    if (dst_whole && dst->len <= src->rest) {
+        int64_t len = dst->len, k = sluice_min(dst->n, sluice_min(src->rest, n) / len);
+        sluice_kernel_copy(dst->p, dst->step, src->p, len, len, k);
+        pass_blocks(dst, k);
+        pass_bytes(src, k * len);
+        return k * len;
+    }
+    int64_t len = sluice_min(n, sluice_min(dst->rest, src->rest));
+    sluice_kernel_copy(dst->p, len, src->p, len, len, 1);
+    pass_bytes(dst, len);
+    pass_bytes(src, len);
+    return len;
+}
+
+static void move_shaped(const sluice_side *dst, const sluice_side *src, int64_t n) {
+    front d, s;
+    open_front(&d, dst);
+    open_front(&s, src);
+    while (n > 0) {
+        fill(&d);
+        fill(&s);
+        n -= move_some(&d, &s, n);
+    }
+}
+
+/* Where the first byte of a contiguous side lies. */
+static void *first(const sluice_side *side) { return (unsigned char *)side->base + (side->from - side->origin); }
+
+static int64_t left(const sluice_side *side) { return side->set ? side->set->size - side->from : INT64_MAX; }
+
+int64_t sluice_move(const sluice_side *dst, const sluice_side *src, int64_t n) {
+    if (dst->from < 0 || src->from < 0) return 0;
+    n = sluice_min(n, sluice_min(left(dst), left(src)));
+    if (n <= 0) return 0;
+    if (dst->set && src->set)
+        move_shaped(dst, src, n);
+    else if (src->set)
+        move_packed(src->set, src->base, src->origin, first(dst), src->from, src->from + n, true);
+    else if (dst->set)
+        move_packed(dst->set, dst->base, dst->origin, first(src), dst->from, dst->from + n, false);
+    else
+        memcpy(first(dst), first(src), (size_t)n);
+    return n;
+}

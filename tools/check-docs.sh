@@ -1,0 +1,42 @@
+#!/bin/sh
+# check-docs.sh [TREE]: are the documents complete and true?
+#
+#   - every public function and error stands in a man page;
+#   - every `make` target named in README.md and CONTRIBUTING.md exists;
+#   - every file that they link to exists;
+#   - nothing names a folder of the machine on which it was written.
+# Prints what is wrong; exit 1 if something is.
+set -eu
+cd "${1:-$(dirname "$0")/..}"
+problems=$(mktemp)
+trap 'rm -f "$problems"' EXIT
+
+names=$(tools/public-functions.sh && grep -oE 'X\(SLUICE_E_[A-Z]+' include/sluice_error.h | cut -c3-)
+for name in $names; do
+    grep -rqw -e "$name" man || echo "$name stands in no man page"
+done >>"$problems"
+
+for page in README.md CONTRIBUTING.md; do
+    [ -e "$page" ] || {
+        echo "$page is missing"
+        continue
+    }
+    # Commands stand in `...`, in a fence or on an indented line; settings like MPI=mpich are not targets.
+    {
+        grep -oE '`make [^`]*' "$page" | cut -c2-
+        awk '/^```/ { fence = !fence } (fence || /^    /) && sub(/^ *(\$ )?make( |$)/, "make ")' "$page"
+    } | sed 's/[#&;|].*//; s/  .*//' | tr ' ' '\n' | grep -xE '[a-z]+' | grep -vx make | sort -u |
+        while read -r target; do
+            grep -q "^$target:" Makefile || echo "$page: there is no 'make $target'"
+        done
+    grep -oE '\]\([^)#:]+' "$page" | cut -c3- | while read -r file; do
+        [ -e "$file" ] || echo "$page: links to $file, which is not there"
+    done
+done >>"$problems"
+
+# The parenthesis after the slash keeps this line from finding itself.
+find . -type f ! -path './.git/*' ! -path './build*' ! -path './fuzz/corpus/*' -print0 |
+    xargs -0 grep -InE '(^|[^A-Za-z0-9_.}])/(home|root|work)/' >>"$problems" || [ $? = 123 ]
+
+cat "$problems"
+[ ! -s "$problems" ]
