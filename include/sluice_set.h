@@ -52,7 +52,7 @@ enum {
 /* An operation may create this many families more than a small multiple of its inputs' before it gives up with
  * SLUICE_E_COMPLEX. Reached only where strides without a useful common multiple meet and the answer has no short
  * form. */
-#define SLUICE_SET_BUDGET (1 << 22)
+#define SLUICE_SET_BUDGET (1 << 21)
 
 typedef struct sluice_node sluice_node; /* private: a family in normal form */
 
@@ -378,7 +378,8 @@ typedef struct sluice_domains {
     int nprocs;
     int64_t lo, hi;           /* the range divided */
     int64_t unit;             /* cuts fall on lo + k * unit (a row, a column, an element); 0 = 1 */
-    int64_t align;            /* then each cut moves to the nearest multiple of this (a page, a stripe); 0 = none */
+    int64_t align;            /* then each cut moves to the nearest multiple of this (a page, a stripe), and a block
+                                 of CYCLIC is rounded to one; 0 = none */
     int64_t block;            /* CYCLIC: units per turn; 0 = 1 */
     const sluice_set *wanted; /* WEIGHTED: what was asked for */
 } sluice_domains;

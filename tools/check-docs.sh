@@ -2,6 +2,7 @@
 # check-docs.sh [TREE]: are the documents complete and true?
 #
 #   - every public function and error stands in a man page;
+#   - man pages are well-formed, if mandoc is here to say so;
 #   - every `make` target named in README.md and CONTRIBUTING.md exists;
 #   - every file that they link to exists;
 #   - nothing names a folder of the machine on which it was written.
@@ -15,6 +16,8 @@ names=$(tools/public-functions.sh && grep -oE 'X\(SLUICE_E_[A-Z]+' include/sluic
 for name in $names; do
     grep -rqw -e "$name" man || echo "$name stands in no man page"
 done >>"$problems"
+
+if command -v mandoc >/dev/null; then mandoc -T lint -W warning man/* >>"$problems" || :; fi
 
 for page in README.md CONTRIBUTING.md; do
     [ -e "$page" ] || {

@@ -17,8 +17,8 @@ if [ "${1:-}" = fix ]; then
     files | xargs -0 "$format" -i
     exit
 fi
-bad=$(files | xargs -0 "$format" --dry-run 2>&1 | sed -n 's/:.*clang-format-violations.*//p' | sort -u)
-[ -z "$bad" ] || {
-    printf 'check-format: not laid out ("make format" does it):\n%s\n' "$bad"
+output=$(files | xargs -0 "$format" --dry-run -Werror 2>&1) || {
+    echo "check-format: not laid out ('make format' does it):"
+    echo "$output" | grep 'error:' | cut -d: -f1 | sort -u
     exit 1
 }

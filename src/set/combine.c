@@ -4,7 +4,8 @@
  *
  *   - A single block against a family: cut the family at the ends of the block. No cost per block of the family.
  *   - Two families with strides s and t: both repeat after L = lcm(s, t). If at least two such periods fit into what
- *     they share, one period is combined and the result is repeated; heads and tails are cut off and go on.
+ *     they share, one period is combined and the result is repeated; heads and tails are cut off and go on. Pieces in
+ *     front of a family do not hide it: else two chains of overlapping blocks would cut each other block by block.
  *
  *         s  XX..XX..XX..XX..XX..XX..           |-- L --|-- L --|
  *         t  XXX...XXX...XXX...XXX...     ->    one period combined, n periods emitted
@@ -17,6 +18,7 @@
  * padding, because a block of one side meets whatever families the other side has there.
  */
 #include "set/set.h"
+#include <string.h>
 
 typedef struct job {
     sluice_shop *shop;
@@ -98,10 +100,23 @@ static void block_step(sluice_shop *shop, side s) {
 
 static void combine(job *j, int64_t floor_a, int64_t floor_b);
 
-/* Where the top of the stack stops being periodic: after its last period, or where the family after it starts. */
-static int64_t period_end(sluice_stack *s, int64_t bottom) {
-    const sluice_node *f = top(s);
-    int64_t end, next = s->n - 1 > bottom ? f[-1].off : INT64_MAX;
+enum { LOOK = 8, CHOICES = 3 }; /* how far down a stack to look for a family, and how many of them to try */
+
+/* Families of several blocks near the top, nearest first, as indices. What lies above a family hides it only if it
+ * does not fit into one stride before it: then it is more than the rest of a block that was cut. */
+static int candidates(const sluice_stack *s, int64_t bottom, int64_t *index) {
+    int n = 0;
+    for (int64_t i = s->n - 1; i >= bottom && i >= s->n - LOOK && n < CHOICES; i--) {
+        const sluice_node *f = &s->node[i];
+        if (f->n > 1 && s->node[s->n - 1].off > f->off - f->step) index[n++] = i;
+    }
+    return n;
+}
+
+/* Where family i of the stack stops being periodic: after its last period, or where the one after it starts. */
+static int64_t period_end(const sluice_stack *s, int64_t bottom, int64_t i) {
+    const sluice_node *f = &s->node[i];
+    int64_t end, next = i > bottom ? f[-1].off : INT64_MAX;
     return sluice_mul(f->n, f->step, &end) && sluice_add(end, f->off, &end) ? sluice_min(end, next) : next;
 }
 
@@ -112,26 +127,56 @@ static int64_t period_start(const sluice_node *a, const sluice_node *b) {
     return late->off - late->step + late->len <= early->off ? early->off : late->off;
 }
 
-/* Both tops are families of several blocks that overlap. Combines whole common periods, if there are two or more. */
-static bool period_step(job *j, int64_t floor_a, int64_t floor_b) {
+/* Takes family i and all before it off the stack, and puts back what comes after `stop`; the rest is left in head[],
+ * first on top, and returned by its length. */
+static int take_head(sluice_shop *shop, sluice_stack *s, int64_t i, int64_t stop, sluice_node *head) {
+    int n = (int)(s->n - i);
+    memcpy(head, &s->node[i], (size_t)n * sizeof *head);
+    s->n = i;
+    sluice_cut_push(shop, s, head[0], stop, INT64_MAX);
+    return n;
+}
+
+/* Puts what comes before `start` back. */
+static void push_head(sluice_shop *shop, sluice_stack *s, const sluice_node *head, int n, int64_t start) {
+    sluice_cut_push(shop, s, head[0], head[0].off, start);
+    for (int i = 1; i < n; i++) sluice_stack_push(shop, s, head[i]);
+}
+
+/* If two or more common periods of family ia of one side and ib of the other lie ahead: combines what comes before
+ * these, one of them, and emits that as often as there are. */
+static bool try_period(job *j, int64_t floor_a, int64_t floor_b, int64_t ia, int64_t ib) {
     sluice_shop *shop = j->shop;
-    sluice_node a = *top(&j->a), b = *top(&j->b);
-    int64_t period = sluice_lcm(a.step, b.step), start = period_start(&a, &b);
-    int64_t end = sluice_min(period_end(&j->a, floor_a), period_end(&j->b, floor_b));
-    if (period < 0 || start >= end || (end - start) / period < 2) return false;
+    sluice_node a = j->a.node[ia], b = j->b.node[ib], head_a[LOOK], head_b[LOOK];
+    int64_t start = period_start(&a, &b);
+    int64_t end = sluice_min(period_end(&j->a, floor_a, ia), period_end(&j->b, floor_b, ib));
+    if (ia < j->a.n - 1) start = sluice_max(start, sluice_node_end(&j->a.node[ia + 1]));
+    if (ib < j->b.n - 1) start = sluice_max(start, sluice_node_end(&j->b.node[ib + 1]));
+    if (start >= end || (end - start) / 2 < sluice_max(a.step, b.step)) return false;
+    int64_t period = sluice_lcm(a.step, b.step);
+    if (period < 0 || (end - start) / period < 2) return false;
     int64_t n = (end - start) / period, stop = start + n * period;
-    j->a.n--, j->b.n--;
-    if (a.off < start && j->keep.a) sluice_cut_family(shop, a, a.off, start);
-    if (b.off < start && j->keep.b) sluice_cut_family(shop, b, b.off, start);
-    sluice_cut_push(shop, &j->a, a, stop, INT64_MAX);
-    sluice_cut_push(shop, &j->b, b, stop, INT64_MAX);
-    int64_t bottom_a = j->a.n, bottom_b = j->b.n, begun = sluice_shop_begin(shop);
+    int na = take_head(shop, &j->a, ia, stop, head_a), nb = take_head(shop, &j->b, ib, stop, head_b);
+    int64_t bottom_a = j->a.n, bottom_b = j->b.n;
+    push_head(shop, &j->a, head_a, na, start);
+    push_head(shop, &j->b, head_b, nb, start);
+    combine(j, bottom_a, bottom_b);
+    int64_t begun = sluice_shop_begin(shop);
     sluice_cut_push(shop, &j->a, a, start, start + period);
     sluice_cut_push(shop, &j->b, b, start, start + period);
     combine(j, bottom_a, bottom_b);
     sluice_list one = sluice_shop_seal(shop, begun);
     sluice_shop_emit_copies(shop, one, 0, period, n);
     return true;
+}
+
+static bool period_step(job *j, int64_t floor_a, int64_t floor_b) {
+    int64_t ia[CHOICES], ib[CHOICES];
+    int na = candidates(&j->a, floor_a, ia), nb = candidates(&j->b, floor_b, ib);
+    for (int sum = 0; sum < na + nb - 1; sum++) /* the nearest pair first */
+        for (int i = 0; i <= sum; i++)
+            if (i < na && sum - i < nb && try_period(j, floor_a, floor_b, ia[i], ib[sum - i])) return true;
+    return false;
 }
 
 static void split_first(sluice_shop *shop, sluice_stack *s, int64_t n) {
@@ -173,10 +218,12 @@ static void combine(job *j, int64_t floor_a, int64_t floor_b) {
         } else if (sluice_node_end(b) <= a->off) {
             if (j->keep.b) sluice_shop_emit(shop, *b);
             j->b.n--;
-        } else if (a->n == 1 || b->n == 1) {
-            block_step(shop, side_of(j, a->n == 1));
         } else if (!period_step(j, floor_a, floor_b)) {
-            sparse_step(j);
+            /* The stacks are as they were. */
+            if (a->n == 1 || b->n == 1)
+                block_step(shop, side_of(j, a->n == 1));
+            else
+                sparse_step(j);
         }
     }
     if (shop->error) return;

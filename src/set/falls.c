@@ -139,7 +139,7 @@ static int check_family(const sluice_falls *f, int64_t index, sluice_reason *why
     return 0;
 }
 
-static sluice_list build_family(builder *b, const sluice_falls *f, int64_t index) {
+static void emit_family(builder *b, const sluice_falls *f, int64_t index) {
     sluice_shop *shop = &b->shop;
     int err = check_family(f, index, b->why);
     sluice_list block = {0, 0, 0};
@@ -152,23 +152,34 @@ static sluice_list build_family(builder *b, const sluice_falls *f, int64_t index
     }
     if (err && !shop->error) shop->error = err;
     shop->budget += 16; /* like sluice_shop_open for a set of one family more */
-    int64_t begun = sluice_shop_begin(shop);
     if (f->inner)
         sluice_shop_emit_copies(shop, block, f->off, f->n > 1 ? f->step : 0, f->n);
     else
         sluice_shop_emit(shop, sluice_node_blocks(f->off, f->len, f->step, f->n));
-    return sluice_shop_seal(shop, begun);
 }
 
-/* By halves, so that a list of n families costs O(n log n) even if they interleave. */
+/* Whether f ends before `next` starts, as far as its numbers make sense. */
+static bool ends_before(const sluice_falls *f, int64_t next) {
+    int64_t end;
+    return sluice_mul(f->n - 1, f->step, &end) && sluice_add(end, f->off, &end) && sluice_add(end, f->len, &end) &&
+           end <= next;
+}
+
+/* In one go if the families ascend without interleaving; else by halves, so that n families cost O(n log n). */
 static sluice_list build_list(builder *b, const sluice_falls *f, int n, int64_t index) {
     sluice_shop *shop = &b->shop;
-    if (n == 0 || shop->error) return (sluice_list){0, 0, 0};
-    if (n == 1) return build_family(b, f, index);
+    int ascending = n > 0;
+    if (shop->error) return (sluice_list){0, 0, 0};
+    while (ascending < n && ends_before(&f[ascending - 1], f[ascending].off)) ascending++;
+    if (ascending == n) {
+        int64_t begun = sluice_shop_begin(shop);
+        for (int i = 0; i < n && !shop->error; i++) emit_family(b, &f[i], index + i);
+        return sluice_shop_seal(shop, begun);
+    }
     int half = n / 2;
     sluice_list low = build_list(b, f, half, index), high = build_list(b, f + half, n - half, index + half);
     sluice_list all = unite(shop, low, high);
-    if (shop->error || list_size(shop, all) == list_size(shop, low) + list_size(shop, high)) return all;
+    if (shop->error || list_size(shop, all) - list_size(shop, low) == list_size(shop, high)) return all;
     int64_t begun = sluice_shop_begin(shop);
     sluice_combine_lists(shop, (sluice_keep){.both = true}, low, high);
     sluice_list both = sluice_shop_seal(shop, begun);

@@ -5,13 +5,12 @@
  *
  *   len             destination contiguous   source contiguous   neither
  *   1, 2, 4         pack, pack by 2, 3, 4    spread              any
- *   3, 8, 16        any                      any                 any
- *   5-7, 9-15       two moves that overlap: the first and the last 4 or 8 bytes of the block
- *   17-256          moves of 16, the last of which overlaps the one before
+ *   other <= 16     any                      any                 any
+ *   17 ... 256      moves of 16 bytes and a last one of 4, 8 or 16 that overlaps the one before
  *   longer          memcpy
  *
- * Which shapes get a loop of their own was decided by measuring (bench/set.c): from 8 bytes on, memory is the
- * limit and not the loop.
+ * Which shapes get a loop of their own was decided by measuring (bench/set.c). From 8 bytes on memory is the limit,
+ * and it makes no difference whether a step is a constant.
  */
 #include "set/kernel.h"
 #include <stddef.h>
@@ -19,28 +18,39 @@
 
 #define ALWAYS static inline __attribute__((always_inline))
 
-#ifdef __clang__
-#define UNROLL _Pragma("clang loop unroll_count(16)")
-#else
-#define UNROLL _Pragma("GCC unroll 16")
-#endif
-
 typedef unsigned char byte;
 
 /* The sources of strided loops are fetched this far ahead: the hardware follows a stride late, within a page only. */
-enum { AHEAD = 512 };
+enum { AHEAD = 512, LINE = 64 };
 
-ALWAYS void fetch(const byte *p) { __builtin_prefetch((const void *)((uintptr_t)p + AHEAD)); }
+/* Fetching is never a fault, so p may lie beyond the buffer; the sum is not one of pointers for the same reason. */
+ALWAYS void fetch(const byte *p, int64_t by) { __builtin_prefetch((const void *)((uintptr_t)p + (uintptr_t)by)); }
+
+ALWAYS void simple(byte *restrict dst, int64_t dstep, const byte *restrict src, int64_t sstep, size_t len, int64_t n) {
+    for (int64_t i = 0; i < n; i++) memcpy(dst + i * dstep, src + i * sstep, len);
+}
+
+/* The same for loops that become vectors: they gain from being unrolled, which gcc does only if told. */
+ALWAYS void vectors(byte *restrict dst, int64_t dstep, const byte *restrict src, int64_t sstep, size_t len, int64_t n) {
+#ifndef __clang__
+#pragma GCC unroll 8
+#endif
+    for (int64_t i = 0; i < n; i++) memcpy(dst + i * dstep, src + i * sstep, len);
+}
+
+ALWAYS void by2(byte *restrict dst, int64_t dstep, const byte *restrict src, int64_t sstep, size_t len, int64_t n) {
+    for (; n >= 2; n -= 2, dst += 2 * dstep, src += 2 * sstep) {
+        memcpy(dst, src, len);
+        memcpy(dst + dstep, src + sstep, len);
+    }
+    if (n > 0) memcpy(dst, src, len);
+}
 
 ALWAYS void four(byte *restrict dst, int64_t dstep, const byte *restrict src, int64_t sstep, size_t len) {
     memcpy(dst, src, len);
     memcpy(dst + dstep, src + sstep, len);
     memcpy(dst + 2 * dstep, src + 2 * sstep, len);
     memcpy(dst + 3 * dstep, src + 3 * sstep, len);
-}
-
-ALWAYS void simple(byte *restrict dst, int64_t dstep, const byte *restrict src, int64_t sstep, size_t len, int64_t n) {
-    for (int64_t i = 0; i < n; i++) memcpy(dst + i * dstep, src + i * sstep, len);
 }
 
 ALWAYS void by4(byte *restrict dst, int64_t dstep, const byte *restrict src, int64_t sstep, size_t len, int64_t n) {
@@ -53,106 +63,114 @@ ALWAYS void by8(byte *restrict dst, int64_t dstep, const byte *restrict src, int
         four(dst, dstep, src, sstep, len);
         four(dst + 4 * dstep, dstep, src + 4 * sstep, sstep, len);
     }
-    by4(dst, dstep, src, sstep, len, n);
+    simple(dst, dstep, src, sstep, len, n);
 }
 
 ALWAYS void by8_ahead(byte *restrict dst, int64_t dstep, const byte *restrict src, int64_t sstep, size_t len,
                       int64_t n) {
     for (; n >= 8; n -= 8, dst += 8 * dstep, src += 8 * sstep) {
-        fetch(src), fetch(src + 4 * sstep);
+        fetch(src, AHEAD);
+        fetch(src, AHEAD + 4 * sstep);
         four(dst, dstep, src, sstep, len);
         four(dst + 4 * dstep, dstep, src + 4 * sstep, sstep, len);
     }
-    by4(dst, dstep, src, sstep, len, n);
+    simple(dst, dstep, src, sstep, len, n);
 }
 
-/* Each block in `moves` moves of `size` bytes, the last of which ends where the block ends. */
-ALWAYS void overlap(byte *restrict dst, int64_t dstep, const byte *restrict src, int64_t sstep, int64_t len, int64_t n,
-                    size_t size, int moves) {
+/* Each block in `moves` moves: of 16 bytes, and one of `last` bytes that ends where the block ends. */
+ALWAYS void by_moves(byte *restrict dst, int64_t dstep, const byte *restrict src, int64_t sstep, int64_t len, int64_t n,
+                     int moves, int last) {
     for (; n > 0; n--, dst += dstep, src += sstep) {
-        UNROLL
-        for (int i = 0; i < moves - 1; i++) memcpy(dst + (size_t)i * size, src + (size_t)i * size, size);
-        memcpy(dst + len - size, src + len - size, size);
+        if (moves >= 8) fetch(src, 2 * sstep);
+        for (int i = 0; i < moves - 1; i++) memcpy(dst + 16 * i, src + 16 * i, 16);
+        memcpy(dst + len - last, src + len - last, (size_t)last);
     }
 }
 
-/* Before each block, the beginning of the next: the hardware sees a new stream only after some misses. */
-ALWAYS void ahead(byte *restrict dst, int64_t dstep, const byte *restrict src, int64_t sstep, int64_t len, int64_t n) {
-    for (; n > 0; n--, dst += dstep, src += sstep) {
-        for (int64_t i = 0; i < AHEAD && n > 1; i += 64) {
-            __builtin_prefetch(src + sstep + i);
-            __builtin_prefetch(dst + dstep + i, 1);
-        }
-        memcpy(dst, src, (size_t)len);
+/* Before each block fetches the beginning of the next: the hardware sees a new stream only after some misses. All that
+ * is needed between two calls fits into the registers that a call preserves; a load from the stack would have to wait
+ * for the stores of memcpy. */
+static __attribute__((noinline)) void long_ahead(byte *restrict dst, int64_t dstep, const byte *restrict src,
+                                                 int64_t sstep, size_t len, int64_t n) {
+    for (; n > 1; n--) {
+        byte *to = dst;
+        const byte *from = src;
+        dst += dstep;
+        src += sstep;
+        for (int64_t i = 0; i < AHEAD; i += LINE) fetch(src, i), fetch(dst, i);
+        memcpy(to, from, len);
     }
+    if (n > 0) memcpy(dst, src, len);
 }
 
-#define KERNEL(name, call)                                                                                             \
-    static void name(byte *restrict dst, int64_t dstep, const byte *restrict src, int64_t sstep, int64_t len,          \
-                     int64_t n) {                                                                                      \
+/* Each is a loop over groups around one of the loops above. */
+#define KERNEL(NAME, CALL)                                                                                             \
+    static void NAME(byte *restrict dst, const byte *restrict src, const sluice_copy *c) {                             \
+        int64_t dstep = c->dstep, sstep = c->sstep, len = c->len, n = c->n;                                            \
         (void)dstep, (void)sstep, (void)len;                                                                           \
-        call;                                                                                                          \
+        for (int64_t groups = c->groups; groups > 0; groups--, dst += c->douter, src += c->souter) CALL;               \
     }
 
-KERNEL(pack1_by2, simple(dst, 1, src, 2, 1, n))
+KERNEL(pack1_by2, vectors(dst, 1, src, 2, 1, n))
 KERNEL(pack1_by3, by8(dst, 1, src, 3, 1, n))
-KERNEL(pack1_by4, simple(dst, 1, src, 4, 1, n))
-KERNEL(pack2_by2, simple(dst, 2, src, 4, 2, n))
-KERNEL(pack4_by2, simple(dst, 4, src, 8, 4, n))
-KERNEL(pack1, by8(dst, 1, src, sstep, 1, n))
+KERNEL(pack1_by4, vectors(dst, 1, src, 4, 1, n))
+KERNEL(pack2_by2, vectors(dst, 2, src, 4, 2, n))
+KERNEL(pack4_by2, vectors(dst, 4, src, 8, 4, n))
+KERNEL(pack1, by8_ahead(dst, 1, src, sstep, 1, n))
 KERNEL(pack2, by8_ahead(dst, 2, src, sstep, 2, n))
 KERNEL(pack4, by8_ahead(dst, 4, src, sstep, 4, n))
+KERNEL(pack8, by8(dst, 8, src, sstep, 8, n))
 KERNEL(spread1, by8(dst, dstep, src, 1, 1, n))
 KERNEL(spread2, by8(dst, dstep, src, 2, 2, n))
+KERNEL(pack3, by8(dst, 3, src, sstep, 3, n))
+KERNEL(spread3, by8(dst, dstep, src, 3, 3, n))
 KERNEL(spread4, by8(dst, dstep, src, 4, 4, n))
-KERNEL(any1, by4(dst, dstep, src, sstep, 1, n))
-KERNEL(any2, by4(dst, dstep, src, sstep, 2, n))
-KERNEL(any3, by4(dst, dstep, src, sstep, 3, n))
-KERNEL(any4, by4(dst, dstep, src, sstep, 4, n))
-KERNEL(any8, by4(dst, dstep, src, sstep, 8, n))
-KERNEL(any16, by4(dst, dstep, src, sstep, 16, n))
-KERNEL(upto8, overlap(dst, dstep, src, sstep, len, n, 4, 2))
-KERNEL(upto16, overlap(dst, dstep, src, sstep, len, n, 8, 2))
-#define UPTO(MOVES) KERNEL(moves##MOVES, overlap(dst, dstep, src, sstep, len, n, 16, MOVES))
-UPTO(2)
-UPTO(3)
-UPTO(4)
-UPTO(5)
-UPTO(6)
-UPTO(7)
-UPTO(8)
-UPTO(9)
-UPTO(10)
-UPTO(11)
-UPTO(12)
-UPTO(13)
-UPTO(14)
-UPTO(15)
-UPTO(16)
-KERNEL(upto8k, ahead(dst, dstep, src, sstep, len, n))
+KERNEL(spread8, by8(dst, dstep, src, 8, 8, n))
+KERNEL(upto8k, long_ahead(dst, dstep, src, sstep, (size_t)len, n))
 KERNEL(longer, simple(dst, dstep, src, sstep, (size_t)len, n))
 KERNEL(whole, memcpy(dst, src, (size_t)(len *n)))
 
-sluice_kernel *sluice_kernel_choose(int64_t len, int64_t dstep, int64_t sstep) {
-    static sluice_kernel *const any[] = {NULL,   any1,   any2,   any3,   any4,   upto8,  upto8,  upto8, any8,
-                                         upto16, upto16, upto16, upto16, upto16, upto16, upto16, any16};
-    static sluice_kernel *const moves[] = {NULL,   moves2,  moves3,  moves4,  moves5,  moves6,  moves7,  moves8,
-                                           moves9, moves10, moves11, moves12, moves13, moves14, moves15, moves16};
+#define TO16(X) X(1) X(2) X(3) X(4) X(5) X(6) X(7) X(8) X(9) X(10) X(11) X(12) X(13) X(14) X(15) X(16)
+#define ANY(LEN)                                                                                                       \
+    KERNEL(any##LEN, (LEN & (LEN - 1)) == 0 ? by4(dst, dstep, src, sstep, LEN, n) : by2(dst, dstep, src, sstep, LEN, n))
+#define MOVES(N)                                                                                                       \
+    KERNEL(moves##N##_4, by_moves(dst, dstep, src, sstep, len, n, N, 4))                                               \
+    KERNEL(moves##N##_8, by_moves(dst, dstep, src, sstep, len, n, N, 8))                                               \
+    KERNEL(moves##N##_16, by_moves(dst, dstep, src, sstep, len, n, N, 16))
+TO16(ANY)
+TO16(MOVES)
+
+typedef void kernel(byte *restrict dst, const byte *restrict src, const sluice_copy *c);
+
+static kernel *choose(int64_t len, int64_t dstep, int64_t sstep) {
+#define ANY_NAME(LEN) any##LEN,
+#define MOVES_NAMES(N) {moves##N##_4, moves##N##_8, moves##N##_16},
+    static kernel *const any[] = {TO16(ANY_NAME)};
+    static kernel *const moves[][3] = {TO16(MOVES_NAMES)};
     if (dstep == len) {
         if (sstep == len) return whole;
         switch (len) {
         case 1: return sstep == 2 ? pack1_by2 : sstep == 3 ? pack1_by3 : sstep == 4 ? pack1_by4 : pack1;
         case 2: return sstep == 4 ? pack2_by2 : pack2;
+        case 3: return pack3;
         case 4: return sstep == 8 ? pack4_by2 : pack4;
+        case 8: return pack8;
         }
     } else if (sstep == len) {
         switch (len) {
         case 1: return spread1;
         case 2: return spread2;
+        case 3: return spread3;
         case 4: return spread4;
+        case 8: return spread8;
         }
     }
-    if (len <= 16) return any[len];
-    if (len <= 256) return moves[(len - 1) / 16];
-    return len < 8192 ? upto8k : longer;
+    if (len <= 16) return any[len - 1];
+    if (len > 256) return len < 8192 ? upto8k : longer;
+    int64_t last = (len - 1) % 16;
+    return moves[(len - 1) / 16][last < 4 ? 0 : last < 8 ? 1 : 2];
+}
+
+void sluice_kernel_copy(unsigned char *dst, const unsigned char *src, const sluice_copy *c) {
+    choose(c->len, c->dstep, c->sstep)(dst, src, c);
 }

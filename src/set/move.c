@@ -22,39 +22,26 @@ typedef struct stream {
     bool gather;
 } stream;
 
-/* n blocks of len bytes from index `at` of the shaped buffer on, `step` apart. */
-static void copy(stream *t, int64_t at, int64_t len, int64_t step, int64_t n) {
+/* Groups of blocks of a leaf's kind from index `at` of the shaped buffer on, `outer` apart. */
+static void copy(stream *t, int64_t at, const sluice_node *leaf, int64_t n, int64_t outer, int64_t groups) {
+    int64_t len = leaf->len, step = leaf->step;
     if (t->gather)
-        sluice_kernel_copy(t->packed, len, t->shaped + at, step, len, n);
+        sluice_kernel_copy(t->packed, t->shaped + at, &(sluice_copy){len, n, len, step, groups, len * n, outer});
     else
-        sluice_kernel_copy(t->shaped + at, step, t->packed, len, len, n);
-    t->packed += len * n;
-}
-
-/* The same n times, `outer` apart: the kernel is chosen once, because n may be large and each family short. */
-static void copy_nested(stream *t, int64_t at, const sluice_node *leaf, int64_t outer, int64_t n) {
-    int64_t len = leaf->len, step = leaf->step, count = leaf->n, size = len * count;
-    unsigned char *shaped = t->shaped + at;
-    if (t->gather) {
-        sluice_kernel *kernel = sluice_kernel_choose(len, len, step);
-        for (int64_t i = 0; i < n; i++) kernel(t->packed + i * size, len, shaped + i * outer, step, len, count);
-    } else {
-        sluice_kernel *kernel = sluice_kernel_choose(len, step, len);
-        for (int64_t i = 0; i < n; i++) kernel(shaped + i * outer, step, t->packed + i * size, len, len, count);
-    }
-    t->packed += n * size;
+        sluice_kernel_copy(t->shaped + at, t->packed, &(sluice_copy){len, n, step, len, groups, outer, len * n});
+    t->packed += len * n * groups;
 }
 
 /* Blocks [i, j) of a family, whole; the family's list starts at index `at`. */
 static void copy_blocks(stream *t, const sluice_node *f, int64_t at, int64_t i, int64_t j) {
     at += f->off + i * f->step;
     if (sluice_node_leaf(f)) {
-        copy(t, at, f->len, f->step, j - i);
+        copy(t, at, f, j - i, 0, 1);
         return;
     }
     const sluice_node *inner = &t->node[f->inner];
     if (f->ninner == 1 && sluice_node_leaf(inner)) {
-        copy_nested(t, at, inner, f->step, j - i);
+        copy(t, at, inner, inner->n, f->step, j - i);
         return;
     }
     for (; i < j; i++, at += f->step)
@@ -68,7 +55,7 @@ static void copy_part(stream *t, const sluice_node *f, int64_t at, int64_t i, in
     if (lo == hi) return;
     at += f->off + i * f->step;
     if (sluice_node_leaf(f))
-        copy(t, at + lo, hi - lo, hi - lo, 1);
+        copy(t, at + lo, &(sluice_node){.len = hi - lo, .step = hi - lo}, 1, 0, 1);
     else
         copy_list(t, &t->node[f->inner], f->ninner, at, lo, hi);
 }
@@ -148,32 +135,39 @@ static void pass_bytes(front *f, int64_t len) {
     pass_blocks(f, 1);
 }
 
-/* Copies what one kernel call can, at most n bytes, and returns how many. */
+/* One block of the longer side takes `per` blocks of the shorter one. As many whole blocks as there are on both sides
+ * within n bytes; at least part of the first one. Returns the bytes of the shorter side that were used. */
+static int64_t match(front *longer, front *shorter, int64_t n, bool to_longer) {
+    int64_t len = shorter->len, per = longer->len / len, groups = 0;
+    if (longer->rest == longer->len && longer->len % len == 0)
+        groups = sluice_min(sluice_min(longer->n, shorter->n / per), n / longer->len);
+    int64_t count = groups ? per : sluice_min(shorter->n, sluice_min(longer->rest, n) / len);
+    int64_t outer = per * shorter->step, m = groups ? groups : 1;
+    if (per == 1 && groups)
+        sluice_kernel_copy(to_longer ? longer->p : shorter->p, to_longer ? shorter->p : longer->p,
+                           &(sluice_copy){len, groups, to_longer ? longer->step : shorter->step,
+                                          to_longer ? shorter->step : longer->step, 1, 0, 0});
+    else if (to_longer)
+        sluice_kernel_copy(longer->p, shorter->p,
+                           &(sluice_copy){len, count, len, shorter->step, m, longer->step, outer});
+    else
+        sluice_kernel_copy(shorter->p, longer->p,
+                           &(sluice_copy){len, count, shorter->step, len, m, outer, longer->step});
+    if (groups)
+        pass_blocks(longer, groups);
+    else
+        pass_bytes(longer, count * len);
+    count *= groups ? groups : 1;
+    pass_blocks(shorter, count);
+    return count * len;
+}
+
+/* Copies what is regular on both sides, at most n bytes, and returns how many. */
 static int64_t move_some(front *dst, front *src, int64_t n) {
-    bool dst_whole = dst->rest == dst->len && dst->len <= n, src_whole = src->rest == src->len && src->len <= n;
-    if (dst_whole && src_whole && dst->len == src->len) {
-        int64_t len = dst->len, k = sluice_min(sluice_min(dst->n, src->n), n / len);
-        sluice_kernel_copy(dst->p, dst->step, src->p, src->step, len, k);
-        pass_blocks(dst, k);
-        pass_blocks(src, k);
-        return k * len;
-    }
-    if (src_whole && src->len <= dst->rest) {
-        int64_t len = src->len, k = sluice_min(src->n, sluice_min(dst->rest, n) / len);
-        sluice_kernel_copy(dst->p, len, src->p, src->step, len, k);
-        pass_bytes(dst, k * len);
-        pass_blocks(src, k);
-        return k * len;
-    }
-    if (dst_whole && dst->len <= src->rest) {
-        int64_t len = dst->len, k = sluice_min(dst->n, sluice_min(src->rest, n) / len);
-        sluice_kernel_copy(dst->p, dst->step, src->p, len, len, k);
-        pass_blocks(dst, k);
-        pass_bytes(src, k * len);
-        return k * len;
-    }
+    if (src->rest == src->len && src->len <= sluice_min(dst->rest, n)) return match(dst, src, n, true);
+    if (dst->rest == dst->len && dst->len <= sluice_min(src->rest, n)) return match(src, dst, n, false);
     int64_t len = sluice_min(n, sluice_min(dst->rest, src->rest));
-    sluice_kernel_copy(dst->p, len, src->p, len, len, 1);
+    memcpy(dst->p, src->p, (size_t)len);
     pass_bytes(dst, len);
     pass_bytes(src, len);
     return len;

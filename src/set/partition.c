@@ -44,7 +44,7 @@ int sluice_partition_check(sluice_partition *p, sluice_reason *why) {
     for (int i = 0; i < p->n && !err; i++) {
         int64_t before = all.size;
         err = sluice_set_union(&all, &all, &p->set[i]);
-        if (!err && all.size < before + p->set[i].size) err = refuse_shared(p, i, why);
+        if (!err && all.size - before < p->set[i].size) err = refuse_shared(p, i, why);
     }
     if (!err && sluice_set_lo(&all) > 0)
         err = sluice_refuse(why, SLUICE_E_START, -1, "does not start at 0: the first byte is %lld",

@@ -1,0 +1,88 @@
+/* main.c: the command `sluice`: finds the command that is meant, and its help. */
+#include "sluice_version.h"
+#include "tool/tool.h"
+#include <signal.h>
+#include <string.h>
+
+/* A command by itself, or a group of them. */
+typedef struct entry {
+    const char *name, *summary;
+    const command *command; /* the one, or the first of the group */
+    const char *notes;      /* at the end of a group's help; NULL: not a group */
+} entry;
+
+static const entry table[] = {
+    {"explain", "what a section of an array means for the file and for processes", &explain_command, NULL},
+    {"set", "the algebra of sets: enumerate, map, intersect, project, compare, draw", set_commands, set_notation},
+};
+enum { TABLE = sizeof table / sizeof *table };
+
+static int help(void) {
+    printf("usage: sluice COMMAND ...\n\n"
+           "Sluice works with parts of arrays that are larger than memory. A section of an array, a distribution over\n"
+           "processes, a view and a file domain are all the same thing: a nested strided set of bytes.\n\n"
+           "commands:\n");
+    for (int i = 0; i < TABLE; i++) printf("  %-10s %s\n", table[i].name, table[i].summary);
+    printf("  %-10s this text; `sluice help COMMAND` and `sluice COMMAND --help` say more\n  %-10s the version\n\n"
+           "try:\n"
+           "  sluice explain --shape 16x16 --type float64 --section '[2:10,::3]' --dist 'block,*' --grid 4\n"
+           "  sluice set intersect '(0,7,16,2)' '(0,3,8,4)'\n",
+           "help", "--version");
+    return 0;
+}
+
+static int help_group(const entry *e) {
+    printf("usage: sluice %s COMMAND [options] ...\n\ncommands:\n", e->name);
+    for (const command *c = e->command; c->name; c++) printf("  %-10s %-20s %s\n", c->name, c->arguments, c->summary);
+    printf("\n%s\n`sluice %s COMMAND --help` says more.\n", e->notes, e->name);
+    return 0;
+}
+
+static const entry *find(const char *name) {
+    int i = 0;
+    while (i < TABLE && strcmp(table[i].name, name)) i++;
+    if (i == TABLE) report_usage("no command '%s'; `sluice help` lists them", name);
+    return &table[i];
+}
+
+static const command *find_in(const entry *e, const char *name) {
+    const command *c = e->command;
+    while (c->name && strcmp(c->name, name)) c++;
+    if (!c->name) report_usage("no command '%s %s'; `sluice %s --help` lists them", e->name, name, e->name);
+    return c;
+}
+
+static bool is_help(const char *word) {
+    return !strcmp(word, "help") || !strcmp(word, "--help") || !strcmp(word, "-h");
+}
+
+/* What follows the name of e: run, or explain. */
+static int enter(const entry *e, int argc, char **argv) {
+    char group[32];
+    if (!e->notes) return options_run("", e->command, argc, argv);
+    snprintf(group, sizeof group, "%s ", e->name);
+    if (argc && !is_help(argv[0])) return options_run(group, find_in(e, argv[0]), argc - 1, argv + 1);
+    if (argc < 2) return help_group(e);
+    options_help(group, find_in(e, argv[1]));
+    return 0;
+}
+
+static int run(int argc, char **argv) {
+    if (!argc || (argc == 1 && is_help(argv[0]))) return help();
+    if (!strcmp(argv[0], "--version")) {
+        printf("sluice %s\n", sluice_version());
+        return 0;
+    }
+    if (!is_help(argv[0])) return enter(find(argv[0]), argc - 1, argv + 1);
+    /* help COMMAND ...: as COMMAND --help ... */
+    const entry *e = find(argv[1]);
+    argv[1] = (char[]){"--help"};
+    return enter(e, argc - 1, argv + 1);
+}
+
+int main(int argc, char **argv) {
+    signal(SIGPIPE, SIG_DFL); /* whoever started us may ignore it; a reader that leaves ends us quietly */
+    const int status = argc ? run(argc - 1, argv + 1) : 2;
+    report_flush();
+    return status;
+}

@@ -1,0 +1,133 @@
+/* options.c: reads what follows the name of a command, and prints its help from the same tables. */
+#include "tool/tool.h"
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const struct {
+    char letter; /* how commands name the options that they take */
+    const char *name, *value, *help;
+} table[] = {
+    {'s', "shape", "8x8", "the array: its extents"},
+    {'t', "type", "TYPE", "its elements: int32, float64, complex128, ... or a number of bytes (default: 1)"},
+    {'o', "order", "C|F", "row-major (C, the default) or column-major (F)"},
+    {'h', "header", "BYTES", "bytes before its first element (default: 0)"},
+    {'p', "period", "BYTES", "the set repeats for ever with this period (default: it does not repeat)"},
+    {'d', "disp", "BYTES", "file offset at which it starts (default: 0)"},
+    {'w', "width", "N", "characters in a line (default: 64)"},
+    {'S', "section", "[a:b:s,...]", "the part that is wanted (default: all)"},
+    {'D', "dist", "block,*",
+     "how the array is distributed: block, block(n), cyclic, cyclic(n), genblock(a,b,...) or *"},
+    {'G', "grid", "4x1", "over how many processes; the dimensions with * may be left out"},
+    {'F', "domains", "KIND", "file domains: static, dynamic, even, cyclic, cyclic(n), weighted or elements"},
+    {'N', "io-procs", "N", "number of processes that do I/O (default: 4)"},
+    {'A', "align", "BYTES", "ends of file domains are multiples of this"},
+    {'a', "all", NULL, "all processes, not only the first 16"},
+};
+enum { TABLE = sizeof table / sizeof *table };
+
+static void help_option(const char *name, const char *value, const char *help) {
+    char left[64];
+    snprintf(left, sizeof left, "--%s%s%s", name, value ? " " : "", value ? value : "");
+    printf("  %-22s %s\n", left, help);
+}
+
+void options_help(const char *group, const command *c) {
+    printf("usage: sluice %s%s%s%s%s\n\n%s.\n", group, c->name, *c->options ? " [options]" : "",
+           *c->arguments ? " " : "", c->arguments, c->summary);
+    if (*c->details) printf("\n%s", c->details);
+    if (*c->options) printf("\noptions:\n");
+    for (int i = 0; i < TABLE; i++)
+        if (strchr(c->options, table[i].letter)) help_option(table[i].name, table[i].value, table[i].help);
+    if (*group) printf("\nHow sets are written: sluice set --help\n");
+}
+
+static int count(const char *what, const char *text, int64_t most) {
+    const int64_t n = notation_number(what, text);
+    if (n < 1 || n > most) report_usage("%s '%s': expected 1 to %" PRId64, what, text, most);
+    return (int)n;
+}
+
+static void set_option(options *o, char letter, const char *value) {
+    switch (letter) {
+    case 's': o->shape = value; break;
+    case 't': o->type = value; break;
+    case 'o': o->order = value; break;
+    case 'h': o->array.header = notation_number("header", value); break;
+    case 'p':
+        o->period = notation_number("period", value);
+        if (o->period == 0) report_at("period", value, 0, "expected a number above 0");
+        break;
+    case 'd': o->disp = notation_number("displacement", value); break;
+    case 'w': o->width = count("width", value, 4096); break;
+    case 'S': o->section = value; break;
+    case 'D': o->dist = value; break;
+    case 'G': o->grid = value; break;
+    case 'F': o->domains = value; break;
+    case 'N': o->io_procs = count("number of I/O processes", value, INT_MAX); break;
+    case 'A': o->align = notation_number("alignment", value); break;
+    case 'a': o->all = true; break;
+    }
+}
+
+/* The option named by argv[*i] (without its dashes), its value after '=' or in the next argument. */
+static void read_option(options *o, const command *c, int argc, char **argv, int *i) {
+    const char *name = argv[*i] + 2, *value = strchr(name, '=');
+    const size_t len = value ? (size_t)(value - name) : strlen(name);
+    int k = 0;
+    while (k < TABLE &&
+           (!strchr(c->options, table[k].letter) || strlen(table[k].name) != len || strncmp(table[k].name, name, len)))
+        k++;
+    if (k == TABLE) report_usage("%s takes no option --%.*s", c->name, (int)len, name);
+    if (!table[k].value && value) report_usage("option --%s takes no value", table[k].name);
+    if (value)
+        value++;
+    else if (table[k].value) {
+        if (*i + 1 >= argc)
+            report_usage("option --%s needs a value, like --%s %s", table[k].name, table[k].name, table[k].value);
+        value = argv[++*i];
+    }
+    set_option(o, table[k].letter, value);
+}
+
+/* Puts the array together once all options are known. */
+static void finish(options *o) {
+    if (!o->shape && (o->type || o->order || o->array.header)) report_usage("an array needs --shape");
+    if (!o->shape) return;
+    notation_shape(&o->array, o->shape);
+    o->array.elem = o->type ? notation_type(o->type) : 1;
+    o->array.order = o->order ? notation_order(o->order) : SLUICE_ROW_MAJOR;
+    notation_array(&o->array, o->shape);
+}
+
+const sluice_shape *options_array(const options *o) { return o->shape ? &o->array : NULL; }
+
+int options_run(const char *group, const command *c, int argc, char **argv) {
+    options o = {.width = 64, .io_procs = 4};
+    char **argument = report_alloc((size_t)argc + 1, sizeof *argument);
+    int n = 0;
+    for (int i = 0; i < argc; i++)
+        if (!strcmp(argv[i], "--help") || !strcmp(argv[i], "-h")) {
+            options_help(group, c);
+            free(argument);
+            return 0;
+        }
+    for (int i = 0; i < argc; i++) {
+        if (!strcmp(argv[i], "--")) {
+            while (++i < argc) argument[n++] = argv[i];
+        } else if (!strncmp(argv[i], "--", 2)) {
+            read_option(&o, c, argc, argv, &i);
+        } else if (argv[i][0] == '-' && (argv[i][1] < '0' || argv[i][1] > '9')) { /* -5 is a number */
+            report_usage("%s takes no option %s", c->name, argv[i]);
+        } else {
+            argument[n++] = argv[i];
+        }
+    }
+    if (n < c->least || (c->most >= 0 && n > c->most))
+        report_usage("too %s arguments; usage: sluice %s%s%s%s%s", n < c->least ? "few" : "many", group, c->name,
+                     *c->options ? " [options]" : "", *c->arguments ? " " : "", c->arguments);
+    finish(&o);
+    const int status = c->run(&o, n, argument);
+    free(argument);
+    return status;
+}

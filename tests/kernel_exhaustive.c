@@ -1,0 +1,109 @@
+/* ranks: 1 */
+/* Every copy kernel against the plain loop: all lengths to 300, steps and counts around every special case, all
+ * alignments. Each buffer lies between two pages that must not be touched, at one end or the other or in between, and
+ * every byte of the destination is compared, so that a kernel that reads outside the hull of its blocks or writes
+ * outside the blocks is caught. */
+#include "set/kernel.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+typedef unsigned char byte;
+
+enum { BYTES = 1 << 16, MARGIN = 48 };
+static byte *region[2]; /* destination and source: BYTES bytes, with a forbidden page on either side */
+static byte expected[BYTES];
+static long cases;
+
+static byte *guarded(void) {
+    size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    byte *p = mmap(NULL, BYTES + 2 * page, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (p == MAP_FAILED || mprotect(p + page, BYTES, PROT_READ | PROT_WRITE)) {
+        perror("mmap");
+        exit(1);
+    }
+    return p + page;
+}
+
+/* Offset in a region for `hull` bytes: 0 = at its start, 1 = at its end, 2 + a = in between, at a modulo 16. */
+static int64_t place(int where, int64_t hull) { return where == 0 ? 0 : where == 1 ? BYTES - hull : 64 + where - 2; }
+
+/* 1 if the kernel does what the plain loop does. */
+static int right(sluice_kernel *kernel, int64_t len, int64_t dstep, int64_t sstep, int64_t n, int dwhere, int swhere) {
+    int64_t dhull = n ? (n - 1) * dstep + len : 0, shull = n ? (n - 1) * sstep + len : 0;
+    int64_t at = place(dwhere, dhull), from = place(swhere, shull);
+    int64_t lo = at < MARGIN ? 0 : at - MARGIN, hi = at + dhull + MARGIN > BYTES ? BYTES : at + dhull + MARGIN;
+    byte *dst = region[0] + at, *src = region[1] + from;
+    memset(region[0] + lo, 0xa5, (size_t)(hi - lo));
+    memset(expected + lo, 0xa5, (size_t)(hi - lo));
+    for (int64_t i = 0; i < n; i++)
+        for (int64_t j = 0; j < len; j++) expected[at + i * dstep + j] = src[i * sstep + j];
+    kernel(dst, dstep, src, sstep, len, n);
+    cases++;
+    return !memcmp(region[0] + lo, expected + lo, (size_t)(hi - lo));
+}
+
+static void check(int64_t len, int64_t dstep, int64_t sstep, int64_t n, int dwhere, int swhere) {
+    if (right(sluice_kernel_choose(len, dstep, sstep), len, dstep, sstep, n, dwhere, swhere)) return;
+    printf("wrong: len %lld, dstep %lld, sstep %lld, n %lld, places %d %d\n", (long long)len, (long long)dstep,
+           (long long)sstep, (long long)n, dwhere, swhere);
+    exit(1);
+}
+
+/* Writes one byte too many after the last block. */
+static void too_long(byte *restrict dst, int64_t dstep, const byte *restrict src, int64_t sstep, int64_t len,
+                     int64_t n) {
+    sluice_kernel_copy(dst, dstep, src, sstep, len, n);
+    dst[(n - 1) * dstep + len] = 0;
+}
+
+/* Takes one byte from its neighbour. */
+static void shifted(byte *restrict dst, int64_t dstep, const byte *restrict src, int64_t sstep, int64_t len,
+                    int64_t n) {
+    sluice_kernel_copy(dst, dstep, src, sstep, len, n);
+    dst[(n - 1) * dstep] = src[1];
+}
+
+int main(void) {
+    region[0] = guarded();
+    region[1] = guarded();
+    /* Noise, so that a byte from the wrong place shows. */
+    for (uint32_t i = 0; i < BYTES; i++) region[1][i] = (byte)(i * 2654435761u >> 24);
+
+    if (right(too_long, 4, 8, 4, 9, 5, 5) || right(shifted, 4, 8, 4, 9, 5, 5)) {
+        printf("a wrong kernel was not noticed\n");
+        return 1;
+    }
+    for (int64_t len = 1; len <= 300; len++) {
+        const int64_t step[] = {len, len + 1, 2 * len, 3 * len, 4 * len, 5 * len + 3, 16 * len};
+        const int nsteps = sizeof step / sizeof *step;
+        const int64_t count[] = {0, 1, 2, 3, 4, 5, 7, 8, 9, 13};
+        for (int d = 0; d < nsteps; d++)
+            for (int s = 0; s < nsteps; s++)
+                for (size_t k = 0; k < sizeof count / sizeof *count; k++)
+                    for (int where = 0; where < 4; where++)
+                        check(len, step[d], step[s], count[k], (int)(k + (size_t)where * 5) % 18, where);
+    }
+    /* Short blocks, the vectorised ones among them: every count up to several vectors, every pair of alignments. */
+    for (int64_t len = 1; len <= 17; len++)
+        for (int64_t step = len; step <= 4 * len + 1; step++)
+            for (int64_t n = 1; n <= 70; n += n < 20 ? 1 : 7)
+                for (int where = 0; where < 18; where++) {
+                    check(len, len, step, n, where, (int)(n + where) % 18);
+                    check(len, len, step, n, (where + 5) % 18, 1);
+                    check(len, step, len, n, where, (int)(n + where) % 18);
+                }
+    for (int dwhere = 0; dwhere < 18; dwhere++)
+        for (int swhere = 0; swhere < 18; swhere++)
+            for (int64_t len = 1; len <= 300; len = len < 20 ? len + 1 : len * 3 / 2) {
+                check(len, len, 2 * len, 40, dwhere, swhere);
+                check(len, 2 * len, len, 40, dwhere, swhere);
+                check(len, 3 * len, 2 * len, 40, dwhere, swhere);
+            }
+    check(5000, 5000, 7000, 3, 1, 1);
+    check(60000, 60000, 60000, 1, 0, 1);
+    printf("%ld shapes\n", cases);
+    return 0;
+}
