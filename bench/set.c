@@ -17,9 +17,10 @@
 
 static struct {
     int reps;
-    double span;            /* nanoseconds that one figure is measured for, at least */
-    int64_t payload, shape; /* most bytes moved, and over which they are spread */
-} how = {21, 200e3, 256 << 10, 1 << 20};
+    double span;             /* nanoseconds that one figure is measured for, at least */
+    int64_t payload, cached; /* most bytes moved, and most bytes of the cache lines in which they lie */
+    int64_t arena;           /* most bytes between the first and the last of them */
+} how = {21, 200e3, 256 << 10, 1 << 20, 16 << 20};
 
 static volatile int64_t sink; /* results go here, so that they must be computed */
 
@@ -29,11 +30,11 @@ enum { PROBES = 4096 };
 
 typedef enum question { RANK, SELECT, SEEK, RUN, FAMILY, QUESTIONS } question;
 
-/* Asks one kind of question many times; returns nanoseconds per answer. */
+/* Asks one kind of question many times, a cursor again from the start when it is at the end; nanoseconds per answer. */
 static double ask(question q, const sluice_set *s, const int64_t *x) {
-    int64_t sum = 0, answers = PROBES, step, n;
+    int64_t sum = 0, step, n;
     sluice_cursor c;
-    sluice_run run;
+    sluice_run run = {0, 0};
     sluice_cursor_init(&c, s);
     double start = bench_now();
     switch (q) {
@@ -47,14 +48,16 @@ static double ask(question q, const sluice_set *s, const int64_t *x) {
         for (int i = 0; i < PROBES; i++) sluice_cursor_seek(&c, x[i] % s->size), sum += c.in;
         break;
     case RUN:
-        for (answers = 0; answers < PROBES && sluice_cursor_run(&c, &run); answers++) sum += run.off;
+        for (int i = 0; i < PROBES; i++, sum += run.off)
+            if (!sluice_cursor_run(&c, &run)) sluice_cursor_init(&c, s);
         break;
     default:
-        for (answers = 0; answers < PROBES && sluice_cursor_family(&c, &run, &step, &n); answers++) sum += run.off;
+        for (int i = 0; i < PROBES; i++, sum += run.off)
+            if (!sluice_cursor_family(&c, &run, &step, &n)) sluice_cursor_init(&c, s);
     }
     double time = bench_now() - start;
     sink = sum;
-    return time / (double)answers;
+    return time / PROBES;
 }
 
 static void positions_of(const char *title, const sluice_set *s) {
@@ -164,70 +167,7 @@ static void intersect(void) {
     printf("largest N / smallest N: time at most %.2f, bytes at most %.2f (goal: flat)\n", worst_time, worst_bytes);
 }
 
-/* ---- Copies ------------------------------------------------------------------------------------------------------
- * A shape is written L, R: blocks of L bytes, one every R * L. The lists of shapes make both the hand-written loops
- * and the table that is run through. */
-
-#define STEPS(X, L) X(L, 1) X(L, 2) X(L, 3) X(L, 4) X(L, 7) X(L, 16) X(L, 64)
-#define RUNS(X, L) X(L, 2) X(L, 3) X(L, 7)
-#define FLAT_SHAPES(X)                                                                                                 \
-    STEPS(X, 1)                                                                                                        \
-    STEPS(X, 2)                                                                                                        \
-    STEPS(X, 4)                                                                                                        \
-    STEPS(X, 8) STEPS(X, 16) RUNS(X, 3) RUNS(X, 12) RUNS(X, 24) RUNS(X, 32) RUNS(X, 48) RUNS(X, 64) RUNS(X, 100)       \
-        RUNS(X, 128) RUNS(X, 200) RUNS(X, 256) RUNS(X, 512) RUNS(X, 1024) RUNS(X, 2048) RUNS(X, 4096) RUNS(X, 16384)   \
-            RUNS(X, 65536)
-
-/* C blocks of L, one every R * L, and such a group again after twice its extent. */
-#define NESTED_SHAPES(X)                                                                                               \
-    X(1, 2, 16)                                                                                                        \
-    X(1, 2, 1024)                                                                                                      \
-    X(4, 2, 4) X(4, 2, 16) X(4, 2, 256) X(8, 3, 8) X(8, 3, 64) X(16, 2, 8) X(64, 2, 8) X(64, 4, 64) X(1024, 2, 4)
-
-/* Blocks of D, one every E * D, filled from blocks of L, one every R * L; D a multiple of L. */
-#define PAIR_SHAPES(X)                                                                                                 \
-    X(1, 3, 1, 2)                                                                                                      \
-    X(4, 3, 4, 2) X(8, 4, 8, 2) X(16, 2, 16, 3) X(64, 3, 64, 2) X(4096, 3, 4096, 2) X(64, 2, 4, 2) X(1024, 2, 8, 2)
-
-#define DEFINE_FLAT(L, R)                                                                                              \
-    EACH_WAY(FLAT_WAY, gather_##L##_##R, L, (R) * (L), L)                                                              \
-    EACH_WAY(FLAT_WAY, scatter_##L##_##R, (R) * (L), L, L)
-#define DEFINE_NESTED(L, R, C)                                                                                         \
-    EACH_WAY(NESTED_WAY, gather_##L##_##R##_##C, L, (L) * (C), (R) * (L), 2 * (R) * (L) * (C), L, C)                   \
-    EACH_WAY(NESTED_WAY, scatter_##L##_##R##_##C, (R) * (L), 2 * (R) * (L) * (C), L, (L) * (C), L, C)
-#define DEFINE_PAIR(D, E, L, R)                                                                                        \
-    EACH_WAY(NESTED_WAY, move_##D##_##E##_##L##_##R, L, (D) * (E), (R) * (L), (R) * (D), L, (D) / (L))
-FLAT_SHAPES(DEFINE_FLAT)
-NESTED_SHAPES(DEFINE_NESTED)
-PAIR_SHAPES(DEFINE_PAIR)
-
-/* One side of a copy: groups of `count` blocks of len, step apart, `outer` bytes from group to group. */
-typedef struct side {
-    int64_t len, step, count, outer;
-} side;
-
-/* unit: bytes that one turn of the hand-written loop moves. */
-typedef struct copy {
-    int64_t unit;
-    side dst, src;
-    loop *hand[WAYS];
-} copy;
-
-#define PACKED(BYTES)                                                                                                  \
-    { BYTES, BYTES, 1, BYTES }
-#define SHAPED(L, R)                                                                                                   \
-    { L, (R) * (L), 1, (R) * (L) }
-#define GROUPS(L, R, C)                                                                                                \
-    { L, (R) * (L), C, 2 * (R) * (L) * (C) }
-
-#define FLAT_ENTRY(L, R)                                                                                               \
-    {L, PACKED(L), SHAPED(L, R), WAYS_OF(gather_##L##_##R)}, {L, SHAPED(L, R), PACKED(L), WAYS_OF(scatter_##L##_##R)},
-#define NESTED_ENTRY(L, R, C)                                                                                          \
-    {(L) * (C), PACKED((L) * (C)), GROUPS(L, R, C), WAYS_OF(gather_##L##_##R##_##C)},                                  \
-        {(L) * (C), GROUPS(L, R, C), PACKED((L) * (C)), WAYS_OF(scatter_##L##_##R##_##C)},
-#define PAIR_ENTRY(D, E, L, R) {D, SHAPED(D, E), SHAPED(L, R), WAYS_OF(move_##D##_##E##_##L##_##R)},
-static const copy flat[] = {FLAT_SHAPES(FLAT_ENTRY)}, nested[] = {NESTED_SHAPES(NESTED_ENTRY)},
-                  pairs[] = {PAIR_SHAPES(PAIR_ENTRY)};
+/* ---- Copies ----------------------------------------------------------------------------------------------------- */
 
 /* A copy made ready: buffers and sets. */
 typedef struct job {
@@ -245,9 +185,9 @@ static void run(const job *j, int contender) {
         j->copy->hand[contender - HAND](j->dst, j->src, j->bytes / j->copy->unit);
     } else if (contender == MEMCPY) {
         memcpy(j->dst, j->src, (size_t)j->bytes);
-    } else if (j->dst_size == j->bytes) {
+    } else if (j->copy->kind == GATHER) {
         sink = sluice_gather(j->dst, j->src, &j->src_set, 0, j->src_size);
-    } else if (j->src_size == j->bytes) {
+    } else if (j->copy->kind == SCATTER) {
         sink = sluice_scatter(j->dst, j->src, &j->dst_set, 0, j->dst_size);
     } else {
         sluice_side d = {j->dst, &j->dst_set, 0, 0}, s = {j->src, &j->src_set, 0, 0};
@@ -264,13 +204,20 @@ static int64_t make_side(sluice_set *out, const side *s, int64_t bytes) {
 
 static byte noise(int64_t i) { return (byte)((uint64_t)i * 0x9e3779b97f4a7c15u >> 56); }
 
+/* Where byte k lies. */
+static int64_t place(const side *s, int64_t k) {
+    int64_t group = s->len * s->count, in = k % group;
+    return k / group * s->outer + in / s->len * s->step + in % s->len;
+}
+
 /* Runs each contender once on a fresh destination and compares every byte of it with the definition. */
 static void verify(const job *j) {
     byte *expected = malloc((size_t)j->dst_size);
     if (!expected) bench_must(-1, "malloc");
     memset(expected, 0x5a, (size_t)j->dst_size);
-    for (int64_t k = 0; k < j->bytes; k++)
-        expected[sluice_set_select(&j->dst_set, k)] = j->src[sluice_set_select(&j->src_set, k)];
+    int64_t piece = sluice_min(j->copy->dst.len, j->copy->src.len);
+    for (int64_t k = 0; k < j->bytes; k += piece)
+        memcpy(expected + place(&j->copy->dst, k), j->src + place(&j->copy->src, k), (size_t)piece);
     for (int c = 0; c < CONTENDERS; c++) {
         if (c == MEMCPY) continue;
         memset(j->dst, 0x5a, (size_t)j->dst_size);
@@ -314,12 +261,16 @@ static result race(const job *j) {
 
 /* Memory of which the caches hold the same parts in every run: on huge pages, if the system gives them. */
 static byte *arena(void) {
-    size_t huge = 2 << 20, bytes = ((size_t)how.shape / huge + 4) * huge;
+    size_t huge = 2 << 20, bytes = (size_t)how.arena + 2 * huge;
     byte *p = aligned_alloc(huge, bytes);
     if (!p) bench_must(-1, "aligned_alloc");
     madvise(p, bytes, MADV_HUGEPAGE);
     return p;
 }
+
+/* For each byte of one side: bytes from the first to the last; bytes that come into the cache. */
+static int64_t extent(const side *s) { return s->outer / (s->len * s->count); }
+static int64_t touched(const side *s) { return sluice_ceil_div(sluice_min(s->step, sluice_max(s->len, 64)), s->len); }
 
 static void compete(const char *title, const copy *list, size_t n, bench_worst *loops, bench_worst *memcpys) {
     static byte *dst, *src;
@@ -332,25 +283,23 @@ static void compete(const char *title, const copy *list, size_t n, bench_worst *
         const copy *c = &list[i];
         const side *d = &c->dst, *s = &c->src;
         job j = {c, 0, SLUICE_SET_EMPTY, SLUICE_SET_EMPTY, 0, 0, dst, src};
-        int64_t spread = sluice_max(d->outer * c->unit / (d->len * d->count), s->outer * c->unit / (s->len * s->count));
-        j.bytes = sluice_max(sluice_min(how.payload, how.shape / spread * c->unit), 4 * c->unit);
+        int64_t lines = sluice_max(touched(d), touched(s)), spread = sluice_max(extent(d), extent(s));
+        j.bytes = sluice_min(how.payload, sluice_min(how.cached / lines, how.arena / spread));
+        j.bytes = sluice_max(j.bytes, 4 * c->unit);
         j.bytes -= j.bytes % c->unit;
         j.dst_size = make_side(&j.dst_set, d, j.bytes);
         j.src_size = make_side(&j.src_set, s, j.bytes);
         for (int64_t k = 0; k < j.src_size; k++) j.src[k] = noise(k);
         verify(&j);
         result got = race(&j);
-        bool gather = j.dst_size == j.bytes, scatter = !gather && j.src_size == j.bytes;
-        const side *shaped = scatter ? d : s;
+        static const char *const kind[] = {"gather", "scatter", "move"};
+        const side *shaped = c->kind == SCATTER ? d : s;
         char name[64], more[32] = "";
         if (shaped->count > 1) snprintf(more, sizeof more, ", groups of %lld", (long long)shaped->count);
-        if (!gather && !scatter)
+        if (c->kind == MOVE)
             snprintf(more, sizeof more, " to %lld by %lld", (long long)d->len, (long long)(d->step / d->len));
-        snprintf(name, sizeof name, "%s %lld by %lld%s",
-                 gather    ? "gather"
-                 : scatter ? "scatter"
-                           : "move",
-                 (long long)shaped->len, (long long)(shaped->step / shaped->len), more);
+        snprintf(name, sizeof name, "%s %lld by %lld%s", kind[c->kind], (long long)shaped->len,
+                 (long long)(shaped->step / shaped->len), more);
         printf("%-30s  %8.2f %8.2f %8.2f %9.2f %9.2f%s\n", name, got.sluice, got.hand, got.memcpy, got.to_hand,
                got.to_memcpy, got.to_hand < loops->goal ? "  < goal" : "");
         bench_note(loops, got.to_hand, name);
@@ -361,6 +310,7 @@ static void compete(const char *title, const copy *list, size_t n, bench_worst *
 }
 
 static void copies(void) {
+    printf("\nCopies: GB/s, up to %lld KiB at a time; compiler %s\n", (long long)how.payload >> 10, __VERSION__);
     bench_worst loops = {.goal = 0.9}, memcpys = {.goal = 0.95}, nests = {.goal = 0.9}, moves = {.goal = 0.9};
     compete("Flat: bytes by step / bytes", flat, sizeof flat / sizeof *flat, &loops, &memcpys);
     compete("Nested", nested, sizeof nested / sizeof *nested, &nests, NULL);
@@ -378,7 +328,7 @@ static const char help[] =
     "usage: set [--quick] [--large] [positions] [intersect] [copy]\n"
     "Measures the algebra of sets; without a name, all three parts.\n"
     "  --quick  few repetitions: shows that it runs and verifies the data; the figures mean little\n"
-    "  --large  copies spread over 256 MiB instead of 1 MiB, so that they come from memory instead of a cache\n"
+    "  --large  copies of up to 64 MiB instead of 256 KiB, which come from memory instead of a cache\n"
     "Copy figures are GB/s (10^9 bytes moved per second), medians of interleaved repetitions. `A by B': blocks of A\n"
     "bytes, one every A * B bytes. The loop is the best of several written by hand for the one shape.\n";
 
@@ -395,8 +345,10 @@ int main(int argc, char **argv) {
             how.reps = 3;
             how.span = 20e3;
         } else if (!strcmp(argv[i], "--large")) {
+            if (how.reps > 5) how.reps = 5;
             how.payload = 64 << 20;
-            how.shape = 256 << 20;
+            how.cached = 256 << 20;
+            how.arena = 512 << 20;
         } else {
             bool asked = !strcmp(argv[i], "--help");
             fputs(help, asked ? stdout : stderr);

@@ -141,7 +141,7 @@ int sluice_set_tile(sluice_set *out, const sluice_shape *shape, const int64_t *t
 
 /* One dimension of an HPF distribution. */
 typedef enum sluice_dist_kind {
-    SLUICE_DIST_STAR,    /* not distributed: every process has all of it */
+    SLUICE_DIST_STAR,    /* not distributed; the grid has one process along it */
     SLUICE_DIST_BLOCK,   /* contiguous blocks; block 0 = ceiling(N / P) */
     SLUICE_DIST_CYCLIC,  /* blocks dealt in turn; block 0 = 1 */
     SLUICE_DIST_GENBLOCK /* contiguous blocks of sizes[p] */
@@ -201,7 +201,7 @@ int sluice_set_check(const sluice_set *s, sluice_reason *why);
 
 /* ---- Operations -------------------------------------------------------------------------------------------- */
 
-int sluice_set_shift(sluice_set *out, const sluice_set *a, int64_t by);              /* Pure. All offsets plus by. */
+int sluice_set_shift(sluice_set *out, const sluice_set *a, int64_t by); /* Pure. All offsets + by, which stay >= 0. */
 int sluice_set_cut(sluice_set *out, const sluice_set *a, int64_t lo, int64_t hi);    /* Pure. Members in [lo, hi). */
 int sluice_set_intersect(sluice_set *out, const sluice_set *a, const sluice_set *b); /* Pure. In both. */
 int sluice_set_union(sluice_set *out, const sluice_set *a, const sluice_set *b);     /* Pure. In either. */

@@ -1,8 +1,8 @@
 /* ranks: 1 */
 /* Every copy kernel against the plain loop: all lengths to 300, steps and counts around every special case, all
- * alignments. Each buffer lies between two pages that must not be touched, at one end or the other or in between, and
- * every byte of the destination is compared, so that a kernel that reads outside the hull of its blocks or writes
- * outside the blocks is caught. */
+ * alignments, groups. Each buffer lies between two pages that must not be touched, at one end or the other or in
+ * between, and every byte of the destination is compared, so that a kernel that reads outside the hull of its blocks or
+ * writes outside the blocks is caught. */
 #include "set/kernel.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -30,40 +30,53 @@ static byte *guarded(void) {
 /* Offset in a region for `hull` bytes: 0 = at its start, 1 = at its end, 2 + a = in between, at a modulo 16. */
 static int64_t place(int where, int64_t hull) { return where == 0 ? 0 : where == 1 ? BYTES - hull : 64 + where - 2; }
 
-/* 1 if the kernel does what the plain loop does. */
-static int right(sluice_kernel *kernel, int64_t len, int64_t dstep, int64_t sstep, int64_t n, int dwhere, int swhere) {
-    int64_t dhull = n ? (n - 1) * dstep + len : 0, shull = n ? (n - 1) * sstep + len : 0;
+typedef void copier(byte *dst, const byte *src, const sluice_copy *c);
+
+static int64_t hull(int64_t len, int64_t n, int64_t groups, sluice_stride s) {
+    return n && groups ? (groups - 1) * s.outer + (n - 1) * s.step + len : 0;
+}
+
+/* 1 if the copier does what the plain loop does. */
+static int right(copier *copy, const sluice_copy *c, int dwhere, int swhere) {
+    int64_t dhull = hull(c->len, c->n, c->groups, c->dst), shull = hull(c->len, c->n, c->groups, c->src);
     int64_t at = place(dwhere, dhull), from = place(swhere, shull);
     int64_t lo = at < MARGIN ? 0 : at - MARGIN, hi = at + dhull + MARGIN > BYTES ? BYTES : at + dhull + MARGIN;
     byte *dst = region[0] + at, *src = region[1] + from;
     memset(region[0] + lo, 0xa5, (size_t)(hi - lo));
     memset(expected + lo, 0xa5, (size_t)(hi - lo));
-    for (int64_t i = 0; i < n; i++)
-        for (int64_t j = 0; j < len; j++) expected[at + i * dstep + j] = src[i * sstep + j];
-    kernel(dst, dstep, src, sstep, len, n);
+    for (int64_t g = 0; g < c->groups; g++)
+        for (int64_t i = 0; i < c->n; i++)
+            for (int64_t j = 0; j < c->len; j++)
+                expected[at + g * c->dst.outer + i * c->dst.step + j] = src[g * c->src.outer + i * c->src.step + j];
+    copy(dst, src, c);
     cases++;
     return !memcmp(region[0] + lo, expected + lo, (size_t)(hi - lo));
 }
 
-static void check(int64_t len, int64_t dstep, int64_t sstep, int64_t n, int dwhere, int swhere) {
-    if (right(sluice_kernel_choose(len, dstep, sstep), len, dstep, sstep, n, dwhere, swhere)) return;
-    printf("wrong: len %lld, dstep %lld, sstep %lld, n %lld, places %d %d\n", (long long)len, (long long)dstep,
-           (long long)sstep, (long long)n, dwhere, swhere);
+static void check_groups(int64_t len, int64_t n, int64_t groups, sluice_stride dst, sluice_stride src, int dwhere,
+                         int swhere) {
+    sluice_copy c = {len, n, groups, dst, src};
+    if (right(sluice_kernel_copy, &c, dwhere, swhere)) return;
+    printf("wrong: len %lld, n %lld, groups %lld, steps %lld %lld, outer %lld %lld, places %d %d\n", (long long)len,
+           (long long)n, (long long)groups, (long long)dst.step, (long long)src.step, (long long)dst.outer,
+           (long long)src.outer, dwhere, swhere);
     exit(1);
 }
 
+static void check(int64_t len, int64_t dstep, int64_t sstep, int64_t n, int dwhere, int swhere) {
+    check_groups(len, n, 1, (sluice_stride){dstep, 0}, (sluice_stride){sstep, 0}, dwhere, swhere);
+}
+
 /* Writes one byte too many after the last block. */
-static void too_long(byte *restrict dst, int64_t dstep, const byte *restrict src, int64_t sstep, int64_t len,
-                     int64_t n) {
-    sluice_kernel_copy(dst, dstep, src, sstep, len, n);
-    dst[(n - 1) * dstep + len] = 0;
+static void too_long(byte *dst, const byte *src, const sluice_copy *c) {
+    sluice_kernel_copy(dst, src, c);
+    dst[hull(c->len, c->n, c->groups, c->dst)] = 0;
 }
 
 /* Takes one byte from its neighbour. */
-static void shifted(byte *restrict dst, int64_t dstep, const byte *restrict src, int64_t sstep, int64_t len,
-                    int64_t n) {
-    sluice_kernel_copy(dst, dstep, src, sstep, len, n);
-    dst[(n - 1) * dstep] = src[1];
+static void shifted(byte *dst, const byte *src, const sluice_copy *c) {
+    sluice_kernel_copy(dst, src, c);
+    dst[(c->n - 1) * c->dst.step] = src[(c->n - 1) * c->src.step + 1];
 }
 
 int main(void) {
@@ -72,7 +85,8 @@ int main(void) {
     /* Noise, so that a byte from the wrong place shows. */
     for (uint32_t i = 0; i < BYTES; i++) region[1][i] = (byte)(i * 2654435761u >> 24);
 
-    if (right(too_long, 4, 8, 4, 9, 5, 5) || right(shifted, 4, 8, 4, 9, 5, 5)) {
+    const sluice_copy any = {4, 9, 1, {8, 0}, {4, 0}};
+    if (right(too_long, &any, 5, 5) || right(shifted, &any, 5, 5)) {
         printf("a wrong kernel was not noticed\n");
         return 1;
     }
@@ -102,6 +116,19 @@ int main(void) {
                 check(len, 2 * len, len, 40, dwhere, swhere);
                 check(len, 3 * len, 2 * len, 40, dwhere, swhere);
             }
+    for (int64_t len = 1; len <= 300; len = len < 20 ? len + 1 : len * 3 / 2)
+        for (int64_t n = 1; n <= 9; n++)
+            for (int64_t groups = 0; groups <= 5; groups++)
+                for (int where = 0; where < 4; where++) {
+                    sluice_stride packed = {len, n * len}, tight = {2 * len, 2 * n * len},
+                                  wide = {3 * len, 4 * n * len};
+                    check_groups(len, n, groups, packed, tight, where, (where + 1) % 4);
+                    check_groups(len, n, groups, wide, packed, where, (where + 1) % 4);
+                    check_groups(len, n, groups, wide, tight, where, (where + 1) % 4);
+                    check_groups(len, n, groups, packed, packed, where, (where + 1) % 4);
+                    /* Contiguous groups, apart from each other. */
+                    check_groups(len, n, groups, packed, (sluice_stride){len, n * len + 1}, where, (where + 1) % 4);
+                }
     check(5000, 5000, 7000, 3, 1, 1);
     check(60000, 60000, 60000, 1, 0, 1);
     printf("%ld shapes\n", cases);

@@ -192,7 +192,10 @@ static void projections(const sluice_set *a, const sluice_set *b, chance *c) {
     }
     if (done(sluice_set_project(&t[1], a, a), "project") && done(sluice_set_block(&t[2], 0, a->size), "block"))
         same(&t[1], &t[2], "A projected on A is full");
-    if (done(sluice_set_embed(&t[1], b, a), "embed")) { /* any B as a view of A */
+    if (!chance_once_in(c, 10)) return;      /* mostly without a short answer, and then slow */
+    int err = sluice_set_embed(&t[1], b, a); /* B as a view of A: strides that have nothing to do with each other */
+    expect(err == 0 || err == SLUICE_E_COMPLEX, "embed: %s", sluice_strerror(err));
+    if (!err) {
         if (SUBTRACT(&t[2], &t[1], a)) expect(t[2].size == 0, "embedded in A lies in A");
         if (done(sluice_set_project(&t[2], &t[1], a), "project") && CUT(&t[3], b, 0, a->size))
             same(&t[2], &t[3], "project(embed(B)) = B");
@@ -241,8 +244,10 @@ static void elements(const sluice_set *a, chance *c) {
 static void laws(int n) {
     chance c = {0};
     sluice_set a = SLUICE_SET_EMPTY, b = SLUICE_SET_EMPTY, d = SLUICE_SET_EMPTY;
-    int calls_before = complex_results;
-    for (int i = 0; i < n && !failures; i++, rounds++) {
+    int hard = 0; /* rounds that met a result without a short form */
+    for (int i = 0, before = 0; i < n && !failures; i++, rounds++) {
+        hard += complex_results > before;
+        before = complex_results;
         chance_seed(&c, seed + (uint64_t)i);
         if (!done(grow_huge(&a, &c), "making A") || !done(grow_huge(&b, &c), "making B") ||
             !done(grow_huge(&d, &c), "making C"))
@@ -259,8 +264,7 @@ static void laws(int n) {
     sluice_set_free(&b);
     sluice_set_free(&d);
     chance_free(&c);
-    expect(complex_results - calls_before < rounds, "%d of %d rounds met a result that is too complex",
-           complex_results - calls_before, rounds);
+    expect(hard * 5 <= rounds + 10, "results too complex in %d of %d rounds", hard, rounds);
     printf("%d rounds of laws, %d results too complex\n", rounds, complex_results);
 }
 
@@ -394,6 +398,44 @@ static void closed_form(void) {
     }
 }
 
+/* ---- folding: runs that repeat become families again ---- */
+
+/* `rows` x `cols` copies of an irregular group of g blocks, and the same from its runs alone. */
+static void fold_case(int64_t g, int64_t cols, int64_t rows, chance *c) {
+    sluice_run group[12], *run = test_resize(NULL, (size_t)(g * cols * rows) * sizeof *run);
+    sluice_set built = SLUICE_SET_EMPTY, found = SLUICE_SET_EMPTY;
+    int64_t end = 0, n = 0;
+    for (int64_t i = 0; i < g; i++) { /* lengths rise, so that no part of the group repeats */
+        group[i] = (sluice_run){end, 2 * i + 1 + chance_draw(c, 0, 1)};
+        end = group[i].off + group[i].len + chance_draw(c, 1, 9);
+    }
+    int64_t step = end + chance_draw(c, 0, 5), line = cols * step + chance_draw(c, 7, 99);
+    expect(sluice_set_runs(&built, group, g, NULL) == 0, "runs of a group");
+    expect(sluice_set_repeat(&built, &built, 0, step, cols) == 0, "columns");
+    expect(sluice_set_repeat(&built, &built, 100, line, rows) == 0, "rows");
+    for (int64_t y = 0; y < rows; y++)
+        for (int64_t x = 0; x < cols; x++)
+            for (int64_t i = 0; i < g; i++)
+                run[n++] = (sluice_run){100 + y * line + x * step + group[i].off, group[i].len};
+    expect(sluice_set_runs(&found, run, n, NULL) == 0, "runs of it all");
+    expect(sluice_set_equal(&built, &found) == 1, "folded runs are the same set");
+    expect(found.nnode <= built.nnode && found.nnode <= g + 2,
+           "%" PRId64 " x %" PRId64 " groups of %" PRId64 ": %d families from the runs, %d when built", rows, cols, g,
+           found.nnode, built.nnode);
+    sluice_set_free(&built);
+    sluice_set_free(&found);
+    free(run);
+}
+
+static void folding(void) {
+    chance c = {0};
+    chance_seed(&c, seed);
+    for (int64_t g = 1; g <= 12; g++)
+        for (int64_t cols = 3; cols <= 21; cols += 3) /* two of a kind may stay two */
+            for (int64_t rows = 3; rows <= 12; rows += 3) fold_case(g, cols, rows, &c);
+    chance_free(&c);
+}
+
 /* ---- the edge of 63 bits ---- */
 
 static void refused(int expected, int err, const char *what) {
@@ -497,9 +539,9 @@ static void monsters(void) {
                 expect(err == 0, "falls");
                 sluice_mem_peak_reset();
                 struct timespec from, to;
-                clock_gettime(CLOCK_MONOTONIC, &from);
+                clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &from);
                 err = op[k](&out, &a, &b);
-                clock_gettime(CLOCK_MONOTONIC, &to);
+                clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &to);
                 double time = (double)(to.tv_sec - from.tv_sec) + 1e-9 * (double)(to.tv_nsec - from.tv_nsec);
                 slowest = time > slowest ? time : slowest;
                 largest = sluice_max(largest, sluice_mem_peak() - live);
@@ -523,8 +565,9 @@ int main(void) {
     const char *n = getenv("SLUICE_TEST_CASES");
     printf("seed %" PRIu64 "\n", seed);
     fflush(stdout);
-    laws(n ? atoi(n) : 2000);
+    laws(n ? atoi(n) / 100 : 300);
     closed_form();
+    folding();
     overflow();
     monsters();
     expect(sluice_mem_live() == 0, "%" PRId64 " bytes leaked", sluice_mem_live());

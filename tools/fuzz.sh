@@ -11,6 +11,6 @@ for name; do
     echo "== fuzz $name for $seconds s"
     found=$build/corpus/$name
     mkdir -p "$found"
-    "$build/fuzz/$name" -max_total_time="$seconds" -timeout=10 -rss_limit_mb=1024 -print_final_stats=1 -verbosity=0 -print_funcs=0 \
+    "$build/fuzz/$name" -max_total_time="$seconds" -timeout=25 -rss_limit_mb=1024 -print_final_stats=1 -verbosity=0 -print_funcs=0 \
         -artifact_prefix="$build/" "$found" "$source/fuzz/corpus/$name"
 done

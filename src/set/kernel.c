@@ -3,9 +3,9 @@
  * All are one loop, "copy len bytes, go on by the steps", in which some of len, dstep and sstep are constants, so
  * that a block becomes a few moves in registers, a contiguous side merges them, and the compiler can use vectors.
  *
- *   len             destination contiguous   source contiguous   neither
- *   1, 2, 4         pack, pack by 2, 3, 4    spread              any
- *   other <= 16     any                      any                 any
+ *   len             destination contiguous     source contiguous   neither
+ *   1, 2, 3, 4, 8   pack; by 2, 3, 4: vectors  spread              any
+ *   other <= 16     any                        any                 any
  *   17 ... 256      moves of 16 bytes and a last one of 4, 8 or 16 that overlaps the one before
  *   longer          memcpy
  *
@@ -20,7 +20,8 @@
 
 typedef unsigned char byte;
 
-/* The sources of strided loops are fetched this far ahead: the hardware follows a stride late, within a page only. */
+/* How far ahead the source of a strided loop is fetched: the hardware follows a stride late, and within a page only.
+ * The size of a cache line, or a guess at it. */
 enum { AHEAD = 512, LINE = 64 };
 
 /* Fetching is never a fault, so p may lie beyond the buffer; the sum is not one of pointers for the same reason. */
@@ -58,19 +59,10 @@ ALWAYS void by4(byte *restrict dst, int64_t dstep, const byte *restrict src, int
     simple(dst, dstep, src, sstep, len, n);
 }
 
-ALWAYS void by8(byte *restrict dst, int64_t dstep, const byte *restrict src, int64_t sstep, size_t len, int64_t n) {
+ALWAYS void by8(byte *restrict dst, int64_t dstep, const byte *restrict src, int64_t sstep, size_t len, int64_t n,
+                int64_t ahead) {
     for (; n >= 8; n -= 8, dst += 8 * dstep, src += 8 * sstep) {
-        four(dst, dstep, src, sstep, len);
-        four(dst + 4 * dstep, dstep, src + 4 * sstep, sstep, len);
-    }
-    simple(dst, dstep, src, sstep, len, n);
-}
-
-ALWAYS void by8_ahead(byte *restrict dst, int64_t dstep, const byte *restrict src, int64_t sstep, size_t len,
-                      int64_t n) {
-    for (; n >= 8; n -= 8, dst += 8 * dstep, src += 8 * sstep) {
-        fetch(src, AHEAD);
-        fetch(src, AHEAD + 4 * sstep);
+        if (ahead) fetch(src, ahead), fetch(src, ahead + 4 * sstep);
         four(dst, dstep, src, sstep, len);
         four(dst + 4 * dstep, dstep, src + 4 * sstep, sstep, len);
     }
@@ -87,66 +79,80 @@ ALWAYS void by_moves(byte *restrict dst, int64_t dstep, const byte *restrict src
     }
 }
 
-/* Before each block fetches the beginning of the next: the hardware sees a new stream only after some misses. All that
- * is needed between two calls fits into the registers that a call preserves; a load from the stack would have to wait
- * for the stores of memcpy. */
-static __attribute__((noinline)) void long_ahead(byte *restrict dst, int64_t dstep, const byte *restrict src,
-                                                 int64_t sstep, size_t len, int64_t n) {
+/* Before each block fetches the beginning of the next: the hardware sees a new stream only after some misses. More of
+ * the destination, which is the slower side. */
+ALWAYS void by_call(byte *restrict dst, int64_t dstep, const byte *restrict src, int64_t sstep, size_t len, int64_t n,
+                    int64_t ahead) {
     for (; n > 1; n--) {
         byte *to = dst;
         const byte *from = src;
         dst += dstep;
         src += sstep;
-        for (int64_t i = 0; i < AHEAD; i += LINE) fetch(src, i), fetch(dst, i);
+        for (int64_t i = 0; i < 2 * LINE; i += LINE) fetch(src, i);
+        for (int64_t i = 0; i < ahead; i += LINE) fetch(dst, i);
         memcpy(to, from, len);
     }
     if (n > 0) memcpy(dst, src, len);
 }
 
+/* Not inlined into a loop over groups, so that what is needed between two calls of memcpy stays in registers: a load
+ * from the stack would have to wait for the stores of memcpy. */
+static __attribute__((noinline)) void by_call_512(byte *restrict dst, int64_t dstep, const byte *restrict src,
+                                                  int64_t sstep, size_t len, int64_t n) {
+    by_call(dst, dstep, src, sstep, len, n, 512);
+}
+
+static __attribute__((noinline)) void by_call_1024(byte *restrict dst, int64_t dstep, const byte *restrict src,
+                                                   int64_t sstep, size_t len, int64_t n) {
+    by_call(dst, dstep, src, sstep, len, n, 1024);
+}
+
 /* Each is a loop over groups around one of the loops above. */
 #define KERNEL(NAME, CALL)                                                                                             \
     static void NAME(byte *restrict dst, const byte *restrict src, const sluice_copy *c) {                             \
-        int64_t dstep = c->dstep, sstep = c->sstep, len = c->len, n = c->n;                                            \
+        int64_t dstep = c->dst.step, sstep = c->src.step, len = c->len, n = c->n;                                      \
         (void)dstep, (void)sstep, (void)len;                                                                           \
-        for (int64_t groups = c->groups; groups > 0; groups--, dst += c->douter, src += c->souter) CALL;               \
+        for (int64_t groups = c->groups; groups > 0; groups--, dst += c->dst.outer, src += c->src.outer) CALL;         \
     }
 
 KERNEL(pack1_by2, vectors(dst, 1, src, 2, 1, n))
-KERNEL(pack1_by3, by8(dst, 1, src, 3, 1, n))
+KERNEL(pack1_by3, by8(dst, 1, src, 3, 1, n, 0))
 KERNEL(pack1_by4, vectors(dst, 1, src, 4, 1, n))
 KERNEL(pack2_by2, vectors(dst, 2, src, 4, 2, n))
 KERNEL(pack4_by2, vectors(dst, 4, src, 8, 4, n))
-KERNEL(pack1, by8_ahead(dst, 1, src, sstep, 1, n))
-KERNEL(pack2, by8_ahead(dst, 2, src, sstep, 2, n))
-KERNEL(pack4, by8_ahead(dst, 4, src, sstep, 4, n))
-KERNEL(pack8, by8(dst, 8, src, sstep, 8, n))
-KERNEL(spread1, by8(dst, dstep, src, 1, 1, n))
-KERNEL(spread2, by8(dst, dstep, src, 2, 2, n))
-KERNEL(pack3, by8(dst, 3, src, sstep, 3, n))
-KERNEL(spread3, by8(dst, dstep, src, 3, 3, n))
-KERNEL(spread4, by8(dst, dstep, src, 4, 4, n))
-KERNEL(spread8, by8(dst, dstep, src, 8, 8, n))
-KERNEL(upto8k, long_ahead(dst, dstep, src, sstep, (size_t)len, n))
+KERNEL(pack1, by8(dst, 1, src, sstep, 1, n, AHEAD))
+KERNEL(pack2, by8(dst, 2, src, sstep, 2, n, AHEAD))
+KERNEL(pack3, by8(dst, 3, src, sstep, 3, n, 0))
+KERNEL(pack4, by8(dst, 4, src, sstep, 4, n, AHEAD))
+KERNEL(pack8, by8(dst, 8, src, sstep, 8, n, 0))
+KERNEL(spread1, by8(dst, dstep, src, 1, 1, n, 0))
+KERNEL(spread2, by8(dst, dstep, src, 2, 2, n, 0))
+KERNEL(spread3, by8(dst, dstep, src, 3, 3, n, 0))
+KERNEL(spread4, by8(dst, dstep, src, 4, 4, n, 0))
+KERNEL(spread8, by8(dst, dstep, src, 8, 8, n, 0))
+KERNEL(upto4k, by_call_512(dst, dstep, src, sstep, (size_t)len, n))
+KERNEL(upto8k, by_call_1024(dst, dstep, src, sstep, (size_t)len, n))
 KERNEL(longer, simple(dst, dstep, src, sstep, (size_t)len, n))
-KERNEL(whole, memcpy(dst, src, (size_t)(len *n)))
+KERNEL(whole, memcpy(dst, src, (size_t)len *(size_t)n))
 
-#define TO16(X) X(1) X(2) X(3) X(4) X(5) X(6) X(7) X(8) X(9) X(10) X(11) X(12) X(13) X(14) X(15) X(16)
+#define FROM2(X) X(2) X(3) X(4) X(5) X(6) X(7) X(8) X(9) X(10) X(11) X(12) X(13) X(14) X(15) X(16)
+#define FROM1(X) X(1) FROM2(X)
 #define ANY(LEN)                                                                                                       \
     KERNEL(any##LEN, (LEN & (LEN - 1)) == 0 ? by4(dst, dstep, src, sstep, LEN, n) : by2(dst, dstep, src, sstep, LEN, n))
 #define MOVES(N)                                                                                                       \
     KERNEL(moves##N##_4, by_moves(dst, dstep, src, sstep, len, n, N, 4))                                               \
     KERNEL(moves##N##_8, by_moves(dst, dstep, src, sstep, len, n, N, 8))                                               \
     KERNEL(moves##N##_16, by_moves(dst, dstep, src, sstep, len, n, N, 16))
-TO16(ANY)
-TO16(MOVES)
+FROM1(ANY)
+FROM2(MOVES)
 
 typedef void kernel(byte *restrict dst, const byte *restrict src, const sluice_copy *c);
 
 static kernel *choose(int64_t len, int64_t dstep, int64_t sstep) {
 #define ANY_NAME(LEN) any##LEN,
 #define MOVES_NAMES(N) {moves##N##_4, moves##N##_8, moves##N##_16},
-    static kernel *const any[] = {TO16(ANY_NAME)};
-    static kernel *const moves[][3] = {TO16(MOVES_NAMES)};
+    static kernel *const any[] = {FROM1(ANY_NAME)};
+    static kernel *const moves[][3] = {FROM2(MOVES_NAMES)};
     if (dstep == len) {
         if (sstep == len) return whole;
         switch (len) {
@@ -166,11 +172,16 @@ static kernel *choose(int64_t len, int64_t dstep, int64_t sstep) {
         }
     }
     if (len <= 16) return any[len - 1];
-    if (len > 256) return len < 8192 ? upto8k : longer;
+    if (len > 256) return len < 4096 ? upto4k : len < 8192 ? upto8k : longer;
     int64_t last = (len - 1) % 16;
-    return moves[(len - 1) / 16][last < 4 ? 0 : last < 8 ? 1 : 2];
+    return moves[(len - 1) / 16 - 1][last < 4 ? 0 : last < 8 ? 1 : 2];
 }
 
 void sluice_kernel_copy(unsigned char *dst, const unsigned char *src, const sluice_copy *c) {
-    choose(c->len, c->dstep, c->sstep)(dst, src, c);
+    sluice_copy turned;
+    if (c->n == 1) {
+        turned = (sluice_copy){c->len, c->groups, 1, {c->dst.outer, 0}, {c->src.outer, 0}};
+        c = &turned;
+    }
+    choose(c->len, c->dst.step, c->src.step)(dst, src, c);
 }

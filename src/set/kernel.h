@@ -4,17 +4,21 @@
 
 #include <stdint.h>
 
-/* `groups` groups of n blocks of len bytes. On either side the blocks of a group are `step` apart and the groups
- * `outer`; step == len is a contiguous side. With one group, outer does not matter. */
+/* How blocks lie on one side: from block to block within a group, and from group to group. */
+typedef struct sluice_stride {
+    int64_t step, outer;
+} sluice_stride;
+
+/* `groups` groups of n blocks of len bytes. step == len is a contiguous group; the outer stride of one group and the
+ * step of one block do not matter. */
 typedef struct sluice_copy {
-    int64_t len;
-    int64_t n, dstep, sstep;
-    int64_t groups, douter, souter;
+    int64_t len, n, groups;
+    sluice_stride dst, src;
 } sluice_copy;
 
-/* Copies. Needs len >= 1, n and groups >= 0, and blocks that do not overlap; any alignment; the sides must not
- * overlap. Writes the blocks and nothing else. Reads nothing before a group's first block or after its last one, but
- * may read what lies between blocks a few bytes apart. */
+/* Copies them. Needs len >= 1, n and groups >= 0, and blocks and sides that do not overlap; any alignment. Writes the
+ * blocks and nothing else. Reads nothing outside the groups, but may read what lies between blocks of a group that are
+ * a few bytes apart. */
 void sluice_kernel_copy(unsigned char *dst, const unsigned char *src, const sluice_copy *c);
 
 #endif

@@ -22,30 +22,28 @@ typedef struct stream {
     bool gather;
 } stream;
 
-/* Groups of blocks of a leaf's kind from index `at` of the shaped buffer on, `outer` apart. */
-static void copy(stream *t, int64_t at, const sluice_node *leaf, int64_t n, int64_t outer, int64_t groups) {
-    int64_t len = leaf->len, step = leaf->step;
+/* Groups of n blocks of len bytes from index `at` of the shaped buffer on. */
+static void copy(stream *t, int64_t at, int64_t len, int64_t n, int64_t groups, sluice_stride shaped) {
+    sluice_stride packed = {len, len * n};
     if (t->gather)
-        sluice_kernel_copy(t->packed, t->shaped + at, &(sluice_copy){len, n, len, step, groups, len * n, outer});
+        sluice_kernel_copy(t->packed, t->shaped + at, &(sluice_copy){len, n, groups, packed, shaped});
     else
-        sluice_kernel_copy(t->shaped + at, t->packed, &(sluice_copy){len, n, step, len, groups, outer, len * n});
+        sluice_kernel_copy(t->shaped + at, t->packed, &(sluice_copy){len, n, groups, shaped, packed});
     t->packed += len * n * groups;
 }
 
 /* Blocks [i, j) of a family, whole; the family's list starts at index `at`. */
 static void copy_blocks(stream *t, const sluice_node *f, int64_t at, int64_t i, int64_t j) {
+    const sluice_node *inner = &t->node[f->inner];
     at += f->off + i * f->step;
     if (sluice_node_leaf(f)) {
-        copy(t, at, f, j - i, 0, 1);
-        return;
+        copy(t, at, f->len, j - i, 1, (sluice_stride){f->step, 0});
+    } else if (f->ninner == 1 && sluice_node_leaf(inner)) {
+        copy(t, at, inner->len, inner->n, j - i, (sluice_stride){inner->step, f->step});
+    } else {
+        for (; i < j; i++, at += f->step)
+            for (int32_t k = 0; k < f->ninner; k++) copy_blocks(t, &inner[k], at, 0, inner[k].n);
     }
-    const sluice_node *inner = &t->node[f->inner];
-    if (f->ninner == 1 && sluice_node_leaf(inner)) {
-        copy(t, at, inner, inner->n, f->step, j - i);
-        return;
-    }
-    for (; i < j; i++, at += f->step)
-        for (int32_t k = 0; k < f->ninner; k++) copy_blocks(t, &inner[k], at, 0, inner[k].n);
 }
 
 static void copy_list(stream *t, const sluice_node *list, int32_t n, int64_t at, int64_t lo, int64_t hi);
@@ -55,7 +53,7 @@ static void copy_part(stream *t, const sluice_node *f, int64_t at, int64_t i, in
     if (lo == hi) return;
     at += f->off + i * f->step;
     if (sluice_node_leaf(f))
-        copy(t, at + lo, &(sluice_node){.len = hi - lo, .step = hi - lo}, 1, 0, 1);
+        copy(t, at + lo, hi - lo, 1, 1, (sluice_stride){hi - lo, 0});
     else
         copy_list(t, &t->node[f->inner], f->ninner, at, lo, hi);
 }
@@ -64,6 +62,10 @@ static void copy_part(stream *t, const sluice_node *f, int64_t at, int64_t i, in
 static void copy_list(stream *t, const sluice_node *list, int32_t n, int64_t at, int64_t lo, int64_t hi) {
     for (int32_t k = sluice_rank_last_before(list, n, lo); k < n && list[k].before < hi; k++) {
         const sluice_node *f = &list[k];
+        if (lo <= f->before && hi - f->before >= sluice_node_size(f)) {
+            copy_blocks(t, f, at, 0, f->n);
+            continue;
+        }
         int64_t a = sluice_max(lo - f->before, 0), b = sluice_min(hi - f->before, sluice_node_size(f));
         int64_t i = a / f->isize, j = b / f->isize;
         a -= i * f->isize;
@@ -85,14 +87,19 @@ static void move_packed(const sluice_set *s, void *shaped, int64_t origin, void 
     if (lo < hi) copy_list(&t, s->node, s->nroot, -origin, lo, hi);
 }
 
+/* Bytes of the set below x. Most moves are of whole sets, and then there is nothing to compute. */
+static int64_t below(const sluice_set *s, int64_t x) {
+    return x <= sluice_set_lo(s) ? 0 : x >= sluice_set_hi(s) ? s->size : sluice_set_rank(s, x);
+}
+
 int64_t sluice_gather(void *packed, const void *shaped, const sluice_set *s, int64_t lo, int64_t hi) {
-    int64_t from = sluice_set_rank(s, lo), to = sluice_set_rank(s, hi);
+    int64_t from = below(s, lo), to = below(s, hi);
     move_packed(s, (void *)(uintptr_t)shaped, lo, packed, from, to, true);
     return sluice_max(to - from, 0);
 }
 
 int64_t sluice_scatter(void *shaped, const void *packed, const sluice_set *s, int64_t lo, int64_t hi) {
-    int64_t from = sluice_set_rank(s, lo), to = sluice_set_rank(s, hi);
+    int64_t from = below(s, lo), to = below(s, hi);
     move_packed(s, shaped, lo, (void *)(uintptr_t)packed, from, to, false);
     return sluice_max(to - from, 0);
 }
@@ -135,31 +142,25 @@ static void pass_bytes(front *f, int64_t len) {
     pass_blocks(f, 1);
 }
 
-/* One block of the longer side takes `per` blocks of the shorter one. As many whole blocks as there are on both sides
- * within n bytes; at least part of the first one. Returns the bytes of the shorter side that were used. */
+/* The longer blocks are cut into pieces as long as the shorter ones. If that leaves no rest, as many long blocks are
+ * copied as there are on both sides within n bytes; otherwise as many pieces of the first one as there are. The first
+ * short block must be whole and must fit. Returns the bytes copied. */
 static int64_t match(front *longer, front *shorter, int64_t n, bool to_longer) {
-    int64_t len = shorter->len, per = longer->len / len, groups = 0;
-    if (longer->rest == longer->len && longer->len % len == 0)
-        groups = sluice_min(sluice_min(longer->n, shorter->n / per), n / longer->len);
-    int64_t count = groups ? per : sluice_min(shorter->n, sluice_min(longer->rest, n) / len);
-    int64_t outer = per * shorter->step, m = groups ? groups : 1;
-    if (per == 1 && groups)
-        sluice_kernel_copy(to_longer ? longer->p : shorter->p, to_longer ? shorter->p : longer->p,
-                           &(sluice_copy){len, groups, to_longer ? longer->step : shorter->step,
-                                          to_longer ? shorter->step : longer->step, 1, 0, 0});
-    else if (to_longer)
-        sluice_kernel_copy(longer->p, shorter->p,
-                           &(sluice_copy){len, count, len, shorter->step, m, longer->step, outer});
+    int64_t len = shorter->len, pieces = longer->len / len, blocks = 0;
+    if (longer->rest == longer->len && pieces * len == longer->len)
+        blocks = sluice_min(sluice_min(longer->n, shorter->n / pieces), n / longer->len);
+    if (blocks == 0) pieces = sluice_min(shorter->n, sluice_min(longer->rest, n) / len);
+
+    sluice_stride l = {len, longer->step}, s = {shorter->step, blocks > 1 ? pieces * shorter->step : 0};
+    sluice_copy c = {len, pieces, sluice_max(blocks, 1), to_longer ? l : s, to_longer ? s : l};
+    sluice_kernel_copy(to_longer ? longer->p : shorter->p, to_longer ? shorter->p : longer->p, &c);
+
+    if (blocks > 0)
+        pass_blocks(longer, blocks);
     else
-        sluice_kernel_copy(shorter->p, longer->p,
-                           &(sluice_copy){len, count, shorter->step, len, m, outer, longer->step});
-    if (groups)
-        pass_blocks(longer, groups);
-    else
-        pass_bytes(longer, count * len);
-    count *= groups ? groups : 1;
-    pass_blocks(shorter, count);
-    return count * len;
+        pass_bytes(longer, pieces * len);
+    pass_blocks(shorter, pieces * c.groups);
+    return len * pieces * c.groups;
 }
 
 /* Copies what is regular on both sides, at most n bytes, and returns how many. */

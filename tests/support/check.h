@@ -18,13 +18,65 @@
     X(RUNS)                                                                                                            \
     X(CONTAINS)                                                                                                        \
     X(RANK)                                                                                                            \
-    X(SELECT) X(NEXT) X(PREV) X(SEEK) X(SEEK_OFFSET) X(FAMILY) X(PAIR) X(PAIR_SEEK) X(EQUAL) X(BLOCK) X(FALLS)         \
-        X(BUILD) X(PITFALLS) X(FROM_RUNS) X(REPEAT) X(COPY) X(SHIFT) X(CUT) X(UNION) X(INTERSECT) X(SUBTRACT)          \
-            X(PROJECT) X(EMBED) X(TEXT) X(WIRE) X(GATHER) X(GATHER_COUNT) X(SCATTER) X(SCATTER_COUNT) X(MOVE)          \
-                X(MOVE_COUNT) X(MAP) X(MAP_NEXT) X(MAP_PREV) X(MAP_RANK) X(UNMAP) X(ELEMENT_CUT) X(COMPOSE)            \
-                    X(COMMON_WINDOW) X(COMMON) X(PROJECTION) X(PERIOD) X(SEGMENTS) X(PARTITION) X(OWNER)               \
-                        X(OWNER_OFFSET) X(MATRIX_BYTES) X(MATRIX_SEGMENTS) X(MATRIX_SUMS) X(SECTION) X(MEMORY) X(TILE) \
-                            X(HPF) X(DIST_COUNT) X(DIST_OWNER) X(DIST_LOCAL) X(DOMAIN) X(DOMAIN_COVER) X(BOUND)
+    X(SELECT)                                                                                                          \
+    X(NEXT)                                                                                                            \
+    X(PREV)                                                                                                            \
+    X(SEEK)                                                                                                            \
+    X(SEEK_OFFSET)                                                                                                     \
+    X(FAMILY)                                                                                                          \
+    X(PAIR)                                                                                                            \
+    X(PAIR_SEEK)                                                                                                       \
+    X(EQUAL)                                                                                                           \
+    X(BLOCK)                                                                                                           \
+    X(FALLS)                                                                                                           \
+    X(BUILD)                                                                                                           \
+    X(PITFALLS)                                                                                                        \
+    X(FROM_RUNS)                                                                                                       \
+    X(REPEAT)                                                                                                          \
+    X(COPY)                                                                                                            \
+    X(SHIFT)                                                                                                           \
+    X(CUT)                                                                                                             \
+    X(UNION)                                                                                                           \
+    X(INTERSECT)                                                                                                       \
+    X(SUBTRACT)                                                                                                        \
+    X(PROJECT)                                                                                                         \
+    X(EMBED)                                                                                                           \
+    X(TEXT)                                                                                                            \
+    X(WIRE)                                                                                                            \
+    X(GATHER)                                                                                                          \
+    X(GATHER_COUNT)                                                                                                    \
+    X(SCATTER)                                                                                                         \
+    X(SCATTER_COUNT)                                                                                                   \
+    X(MOVE)                                                                                                            \
+    X(MOVE_COUNT)                                                                                                      \
+    X(MAP)                                                                                                             \
+    X(MAP_NEXT)                                                                                                        \
+    X(MAP_PREV)                                                                                                        \
+    X(MAP_RANK)                                                                                                        \
+    X(UNMAP)                                                                                                           \
+    X(ELEMENT_CUT)                                                                                                     \
+    X(COMPOSE)                                                                                                         \
+    X(COMMON_WINDOW)                                                                                                   \
+    X(COMMON)                                                                                                          \
+    X(PROJECTION)                                                                                                      \
+    X(PERIOD)                                                                                                          \
+    X(SEGMENTS)                                                                                                        \
+    X(PARTITION)                                                                                                       \
+    X(OWNER)                                                                                                           \
+    X(OWNER_OFFSET)                                                                                                    \
+    X(MATRIX_BYTES)                                                                                                    \
+    X(MATRIX_SEGMENTS)                                                                                                 \
+    X(MATRIX_SUMS)                                                                                                     \
+    X(SECTION)                                                                                                         \
+    X(MEMORY)                                                                                                          \
+    X(TILE)                                                                                                            \
+    X(HPF)                                                                                                             \
+    X(DIST_COUNT)                                                                                                      \
+    X(DIST_OWNER)                                                                                                      \
+    X(DIST_LOCAL)                                                                                                      \
+    X(DOMAIN)                                                                                                          \
+    X(DOMAIN_COVER)                                                                                                    \
+    X(BOUND)
 
 enum check {
     CHECK_NONE,
