@@ -104,12 +104,11 @@ const sluice_shape *options_array(const options *o) { return o->shape ? &o->arra
 
 int options_run(const char *group, const command *c, int argc, char **argv) {
     options o = {.width = 64, .io_procs = 4};
-    char **argument = report_alloc((size_t)argc + 1, sizeof *argument);
+    char **argument = argv; /* what is not an option moves to the front */
     int n = 0;
     for (int i = 0; i < argc; i++)
         if (!strcmp(argv[i], "--help") || !strcmp(argv[i], "-h")) {
             options_help(group, c);
-            free(argument);
             return 0;
         }
     for (int i = 0; i < argc; i++) {
@@ -127,7 +126,5 @@ int options_run(const char *group, const command *c, int argc, char **argv) {
         report_usage("too %s arguments; usage: sluice %s%s%s%s%s", n < c->least ? "few" : "many", group, c->name,
                      *c->options ? " [options]" : "", *c->arguments ? " " : "", c->arguments);
     finish(&o);
-    const int status = c->run(&o, n, argument);
-    free(argument);
-    return status;
+    return c->run(&o, n, argument);
 }
