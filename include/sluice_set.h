@@ -1,6 +1,6 @@
 /* sluice_set.h: the algebra of nested strided sets.
  *
- * A sluice_set is a set of byte offsets in [0, 2^63), kept in closed form: a section of an array, one process's part
+ * A sluice_set is a set of byte offsets below 2^63-1, kept in closed form: a section of an array, one process's part
  * of a distribution, a view, a subfile and a file domain are all such sets. Nothing here does I/O, knows MPI or
  * keeps state; the header and libsluice are usable alone. Every function may be called from any thread, as long as
  * no thread writes a set that another one uses.
@@ -24,8 +24,9 @@
  * (l,r,s,n,{...}) exists in the text form only.
  *
  * Normal form. All functions return sets whose sibling families are sorted, disjoint and not interleaved (the last
- * byte of one lies before the first of the next), with no nested family of one block and no level that could be
- * merged into its neighbour for nothing. So positions (rank, select, next, previous, cursors) cost
+ * byte of one lies before the first of the next), with no nested family of one block, no single blocks that touch, and
+ * what repeats folded where it was noticed: groups of up to 32 families. A set read from its wire form keeps the tree
+ * that was packed. So positions (rank, select, next, previous, cursors) cost
  * O(depth * log siblings), and the depth is at most SLUICE_MAX_DEPTH.
  *
  * Results. The output is the first argument. It must hold a set before the call, SLUICE_SET_EMPTY at first; it is
@@ -49,9 +50,9 @@ enum {
     SLUICE_MAX_DEPTH = 64, /* each level at least doubles the extent, so 63 bits cannot nest deeper */
 };
 
-/* An operation may create this many families more than a small multiple of its inputs' before it gives up with
- * SLUICE_E_COMPLEX. Reached only where strides without a useful common multiple meet and the answer has no short
- * form. */
+/* An operation may handle this many families more than a small multiple of its inputs' before it gives up with
+ * SLUICE_E_COMPLEX. Reached only where long families meet whose strides have no useful common multiple, so that every
+ * block lies differently and has to be looked at. */
 #define SLUICE_SET_BUDGET (1 << 21)
 
 typedef struct sluice_node sluice_node; /* private: a family in normal form */
@@ -207,6 +208,12 @@ int sluice_set_intersect(sluice_set *out, const sluice_set *a, const sluice_set 
 int sluice_set_union(sluice_set *out, const sluice_set *a, const sluice_set *b);     /* Pure. In either. */
 int sluice_set_subtract(sluice_set *out, const sluice_set *a, const sluice_set *b);  /* Pure. In a and not in b. */
 
+/* Pure. a with all gaps of at most `gap` bytes between its runs filled. */
+int sluice_set_coarsen(sluice_set *out, const sluice_set *a, int64_t gap);
+
+/* Pure. A copy of `one`, which must lie in [0, stride), for each member i of `index`, shifted by i * stride. */
+int sluice_set_product(sluice_set *out, const sluice_set *index, const sluice_set *one, int64_t stride);
+
 /* Pure. The bytes of x in the linear space of s: { rank_s(b) : b in x and in s }. */
 int sluice_set_project(sluice_set *out, const sluice_set *x, const sluice_set *s);
 
@@ -218,7 +225,8 @@ int sluice_set_embed(sluice_set *out, const sluice_set *y, const sluice_set *s);
 
 /* Pure. Reads the notation of the papers: {(l,r,s,n),(l,r,s,n,{...}),...}, inclusive bounds; also "l-r" for one
  * segment, and {} for the empty set. An inner {} means the whole block, as in the papers. White space is free.
- * SLUICE_E_SYNTAX, or what sluice_set_build() says; why->pos is the byte of the text at which it went wrong. */
+ * SLUICE_E_SYNTAX, or what sluice_set_build() says; why->pos is the byte of the text at which it went wrong, or -1
+ * if no single place is at fault (memory, SLUICE_E_COMPLEX). */
 int sluice_set_parse(sluice_set *out, const char *text, sluice_reason *why);
 
 /* Pure. Prints that notation like snprintf: returns the length without the closing 0, writes at most cap bytes. */

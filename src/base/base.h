@@ -44,6 +44,9 @@ static inline int64_t sluice_ceil_div(int64_t a, int64_t b) { return a / b + (a 
 int64_t sluice_gcd(int64_t a, int64_t b);
 int64_t sluice_lcm(int64_t a, int64_t b);
 
+/* Fills in *why (if not NULL) with the error's own text, unless error is 0, and returns it. */
+int sluice_pass(sluice_reason *why, int error);
+
 /* Fills in *why (if not NULL) and returns error, so that refusing is one statement. */
 int sluice_refuse(sluice_reason *why, int error, int64_t pos, const char *format, ...)
     __attribute__((format(printf, 4, 5)));

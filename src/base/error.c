@@ -27,3 +27,7 @@ int sluice_refuse(sluice_reason *why, int error, int64_t pos, const char *format
     }
     return error;
 }
+
+int sluice_pass(sluice_reason *why, int error) {
+    return error ? sluice_refuse(why, error, -1, "%s", sluice_strerror(error)) : 0;
+}

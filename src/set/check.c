@@ -37,6 +37,8 @@ static int check_list(const sluice_set *s, int32_t first, int32_t n, int64_t *en
         int64_t fend, fsize;
         const char *wrong = check_family(f, &fend, &fsize);
         if (!wrong && f->off < *end) wrong = "starts before the end of its neighbour";
+        if (!wrong && i > first && f->off == *end && f->n == 1 && f[-1].n == 1)
+            wrong = "could be one block with its neighbour";
         if (!wrong && f->before != *size) wrong = "has a wrong number of bytes before it";
         if (wrong) return sluice_refuse(why, SLUICE_E_FORMAT, i, "family %d %s", i, wrong);
         *end = fend;

@@ -10,8 +10,9 @@
  *         s  XX..XX..XX..XX..XX..XX..           |-- L --|-- L --|
  *         t  XXX...XXX...XXX...XXX...     ->    one period combined, n periods emitted
  *
- *   - Otherwise no repetition helps, and the family with the longer stride is taken block by block; the other one is
- *     only cut, so the work is the number of blocks of the sparser family.
+ *   - Otherwise no repetition helps, and the family with the longer stride is taken block by block, or as many blocks
+ *     at once as stay inside one block or gap of the other, which is only cut: the work is at most the number of blocks
+ *     of the sparser family.
  *
  * This is INTERSECT-FALLS and INTERSECT-AUX of the papers, with their slips avoided by construction: nothing is ever
  * kept by its block alone, cut offsets are carried in the coordinates, and trees of different heights need no
@@ -60,12 +61,14 @@ static void emit_gaps(sluice_shop *shop, sluice_node f, int64_t lo, int64_t hi) 
     } else {
         /* n - 1 periods of gaps inside the block and behind it, then the last block's. */
         int64_t begun = sluice_shop_begin(shop);
-        emit_list_gaps(shop, sluice_node_inner(&f), f.off, f.off + f.step);
+        emit_list_gaps(shop, sluice_node_inner(&f), f.off, f.off + f.len);
+        sluice_list gaps = sluice_shop_seal(shop, begun);
+        begun = sluice_shop_begin(shop);
+        sluice_shop_emit_list(shop, gaps, 0);
+        sluice_shop_emit_block(shop, f.off + f.len, f.step - f.len);
         sluice_list period = sluice_shop_seal(shop, begun);
         sluice_shop_emit_copies(shop, period, 0, f.step, f.n - 1);
-        sluice_list last = sluice_node_inner(&f);
-        last.base += (f.n - 1) * f.step;
-        emit_list_gaps(shop, last, last.base, last.base + f.len);
+        sluice_shop_emit_list(shop, gaps, (f.n - 1) * f.step);
     }
     int64_t end = sluice_node_end(&f);
     sluice_shop_emit_block(shop, end, hi - end);
@@ -203,6 +206,30 @@ static void sparse_step(job *j) {
     }
 }
 
+/* The same for blocks that drift slowly against those of the other family, of which nothing is kept alone: as many at
+ * once as stay inside one of its whole blocks, or inside one of its gaps. */
+static bool drift_step(sluice_shop *shop, side s) {
+    sluice_node f = *top(s.mine), g = *top(s.other);
+    if (s.keep_other || f.off < g.off || f.step < g.step) return false;
+    /* From block to block the place in the other's period goes `up`, or, which is the same there, `down`. */
+    int64_t in = (f.off - g.off) % g.step, up = f.step % g.step, down = g.step - up, q;
+    bool inside = in + f.len <= g.len;
+    if (inside ? !sluice_node_leaf(&g) : in < g.len || in + f.len > g.step) return false;
+    int64_t lo = inside ? 0 : g.len, hi = (inside ? g.len : g.step) - f.len;
+    q = up == 0 ? f.n : sluice_max((hi - in) / up, (in - lo) / down) + 1;
+    int64_t end = sluice_node_end(&g);
+    q = sluice_min(sluice_min(q, f.n), (end - f.len - f.off) / f.step + 1);
+    if (f.off + f.len > end || q < 2) return false;
+    s.mine->n--, s.other->n--;
+    sluice_node rest = f;
+    rest.off += q * f.step, rest.n -= q;
+    f.n = q;
+    if (inside ? s.keep_both : s.keep_mine) sluice_shop_emit(shop, f);
+    sluice_cut_push(shop, s.other, g, sluice_node_end(&f), end);
+    if (rest.n > 0) sluice_stack_push(shop, s.mine, rest);
+    return true;
+}
+
 static void drain(sluice_shop *shop, sluice_stack *s, int64_t bottom, bool keep) {
     for (; s->n > bottom && keep; s->n--) sluice_shop_emit(shop, *top(s));
     s->n = bottom;
@@ -222,7 +249,7 @@ static void combine(job *j, int64_t floor_a, int64_t floor_b) {
             /* The stacks are as they were. */
             if (a->n == 1 || b->n == 1)
                 block_step(shop, side_of(j, a->n == 1));
-            else
+            else if (!drift_step(shop, side_of(j, a->step >= b->step)))
                 sparse_step(j);
         }
     }

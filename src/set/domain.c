@@ -62,13 +62,13 @@ static int cyclic(sluice_set *out, const sluice_domains *d, int proc, sluice_rea
     sluice_set part = SLUICE_SET_EMPTY, head = SLUICE_SET_EMPTY;
     const sluice_shape line = {1, SLUICE_ROW_MAJOR, 1, from, {d->hi - from}};
     const sluice_dist dist = {SLUICE_DIST_CYCLIC, block, NULL};
-    int error = sluice_set_hpf(&part, &line, &dist, &d->nprocs, proc, why);
+    int error = sluice_set_hpf(&part, &line, &dist, &d->nprocs, proc, NULL);
     if (!error && proc == 0 && from > d->lo) error = sluice_set_block(&head, d->lo, from - d->lo);
     if (!error) error = sluice_set_union(&part, &part, &head);
     if (!error) error = sluice_set_cut(out, &part, d->lo, d->hi);
     sluice_set_free(&part);
     sluice_set_free(&head);
-    return error;
+    return sluice_pass(why, error);
 }
 
 int sluice_domain(sluice_set *out, const sluice_domains *d, int proc, sluice_reason *why) {
@@ -93,7 +93,7 @@ int sluice_domain(sluice_set *out, const sluice_domains *d, int proc, sluice_rea
     default: return sluice_refuse(why, SLUICE_E_ARGUMENT, -1, "unknown kind of domains %d", (int)d->kind);
     }
     const int64_t from = cut(d, proc);
-    return sluice_set_block(out, from, cut(d, (int64_t)proc + 1) - from);
+    return sluice_pass(why, sluice_set_block(out, from, cut(d, (int64_t)proc + 1) - from));
 }
 
 int sluice_domains_bound(sluice_domains *d, const sluice_set *const *request, int n, int64_t origin, int64_t slab) {

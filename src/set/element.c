@@ -43,11 +43,19 @@ int sluice_element_cut(sluice_set *out, const sluice_element *e, int64_t lo, int
     int64_t whole = sluice_shop_begin(&shop), begun = sluice_shop_begin(&shop);
     sluice_shop_emit_list(&shop, list, 0);
     list = sluice_shop_seal(&shop, begun);
-    int64_t top = INT64_MAX - e->disp - sluice_set_hi(e->set);
-    if (list.n && hi > e->disp && top >= 0) {
-        /* As many periods as hi or 2^63 asks for; then it is a family like any other. */
-        int64_t n = sluice_min(hi - e->disp, top) / e->period + 1;
-        sluice_cut_family(&shop, sluice_node_copies(&shop, list, e->disp, e->period, n), lo, hi);
+    if (list.n && hi > e->disp) {
+        /* As many periods as hi asks for and 2^63 has room for whole ones: then it is a family like any other. */
+        int64_t top = INT64_MAX - e->disp - sluice_set_hi(e->set);
+        int64_t n = top < 0 ? 0 : sluice_min(hi - e->disp, top) / e->period + 1;
+        if (n) sluice_cut_family(&shop, sluice_node_copies(&shop, list, e->disp, e->period, n), lo, hi);
+        /* Of the last period before 2^63 there may be a part. */
+        int64_t start;
+        if (sluice_mul(n, e->period, &start) && sluice_add(start, e->disp, &start) && start < hi) {
+            begun = sluice_shop_begin(&shop);
+            sluice_cut_list(&shop, list, sluice_max(lo - start, 0), hi - start);
+            sluice_list part = sluice_shop_seal(&shop, begun);
+            sluice_shop_emit_list(&shop, part, start);
+        }
     }
     return sluice_shop_close(&shop, out, sluice_shop_seal(&shop, whole));
 }

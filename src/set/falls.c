@@ -42,6 +42,7 @@ int sluice_set_falls(sluice_set *out, int64_t off, int64_t len, int64_t step, in
 
 int sluice_set_runs(sluice_set *out, const sluice_run *run, int64_t n, sluice_reason *why) {
     int64_t end = 0;
+    if (n < 0) return sluice_refuse(why, SLUICE_E_ARGUMENT, -1, "%lld runs", (long long)n);
     for (int64_t i = 0; i < n; i++) {
         if (run[i].len < 0)
             return sluice_refuse(why, SLUICE_E_ARGUMENT, i, "run %lld has a negative length", (long long)i);
@@ -56,8 +57,7 @@ int sluice_set_runs(sluice_set *out, const sluice_run *run, int64_t n, sluice_re
     shop.budget += 16 * n; /* the memory is the caller's own measure */
     int64_t begun = sluice_shop_begin(&shop);
     for (int64_t i = 0; i < n; i++) sluice_shop_emit_block(&shop, run[i].off, run[i].len);
-    int err = sluice_shop_close(&shop, out, sluice_shop_seal(&shop, begun));
-    return err ? sluice_refuse(why, err, -1, "%s", sluice_strerror(err)) : 0;
+    return sluice_pass(why, sluice_shop_close(&shop, out, sluice_shop_seal(&shop, begun)));
 }
 
 static sluice_list unite(sluice_shop *shop, sluice_list a, sluice_list b) {
@@ -68,8 +68,8 @@ static sluice_list unite(sluice_shop *shop, sluice_list a, sluice_list b) {
 
 static sluice_list moved(sluice_list list, int64_t by) { return (sluice_list){list.base + by, list.first, list.n}; }
 
-/* n copies that interleave: doubles what there is, a union at a time. */
-static sluice_list interleave(sluice_shop *shop, sluice_list one, int64_t step, int64_t n) {
+/* n copies of a family that is wider than the step: doubles what there is, a union at a time. */
+static sluice_list double_up(sluice_shop *shop, sluice_list one, int64_t step, int64_t n) {
     sluice_list all = one;
     int64_t have = 1;
     for (int bit = 62; bit >= 0; bit--) { /* after the turn, have = n >> bit */
@@ -79,6 +79,39 @@ static sluice_list interleave(sluice_shop *shop, sluice_list one, int64_t step, 
         if (n >> bit & 1) all = unite(shop, all, moved(one, have++ * step));
     }
     return all;
+}
+
+/* n copies of a list. Each family is repeated by itself, which has a short form if it fits into the step or all copies
+ * of its block fit between two of its blocks; the results are united by halves. */
+static sluice_list interleave(sluice_shop *shop, sluice_list list, int64_t step, int64_t n) {
+    if (list.n > 1) {
+        sluice_list low = {list.base, list.first, list.n / 2};
+        sluice_list high = {list.base, list.first + low.n, list.n - low.n};
+        low = interleave(shop, low, step, n);
+        return unite(shop, low, interleave(shop, high, step, n));
+    }
+    if (shop->error) return (sluice_list){0, 0, 0};
+    sluice_node f = shop->done.node[list.first];
+    int64_t all, begun = sluice_shop_begin(shop);
+    bool nest =
+        sluice_mul(n - 1, step, &all) && sluice_add(all, f.len, &all) && f.n > 1 && all <= f.step && f.len <= step;
+    f.off += list.base;
+    if (nest) {
+        sluice_node block = f;
+        block.n = 1;
+        sluice_shop_emit(shop, block);
+    } else {
+        sluice_shop_emit(shop, f);
+    }
+    sluice_list one = sluice_shop_seal(shop, begun);
+    if (!nest && sluice_node_end(&f) - f.off > step) return double_up(shop, one, step, n);
+    begun = sluice_shop_begin(shop);
+    sluice_shop_emit_copies(shop, one, 0, step, n);
+    one = sluice_shop_seal(shop, begun);
+    if (!nest) return one;
+    begun = sluice_shop_begin(shop);
+    sluice_shop_emit_copies(shop, one, 0, f.step, f.n);
+    return sluice_shop_seal(shop, begun);
 }
 
 int sluice_set_repeat(sluice_set *out, const sluice_set *inner, int64_t off, int64_t step, int64_t n) {
@@ -112,7 +145,11 @@ int sluice_set_repeat(sluice_set *out, const sluice_set *inner, int64_t off, int
 typedef struct builder {
     sluice_shop shop;
     sluice_reason *why;
+    int depth;                   /* of the list being built */
+    const sluice_falls *culprit; /* a family of the list in which families overlap */
 } builder;
+
+enum { MAX_INPUT_DEPTH = 256 }; /* of what callers write down, where levels of one block cost nothing but the stack */
 
 static sluice_list build_list(builder *b, const sluice_falls *f, int n, int64_t index);
 
@@ -143,8 +180,12 @@ static void emit_family(builder *b, const sluice_falls *f, int64_t index) {
     sluice_shop *shop = &b->shop;
     int err = check_family(f, index, b->why);
     sluice_list block = {0, 0, 0};
+    if (!err && f->inner && b->depth == MAX_INPUT_DEPTH)
+        err = sluice_refuse(b->why, SLUICE_E_ARGUMENT, index, "lists nested more than %d deep", MAX_INPUT_DEPTH);
     if (!err && f->inner) {
+        b->depth++;
         block = build_list(b, f->inner->falls, f->inner->n, 0);
+        b->depth--;
         int64_t end = block.n ? block.base + sluice_node_end(&shop->done.node[block.first + block.n - 1]) : 0;
         if (end > f->len)
             err = sluice_refuse(b->why, SLUICE_E_INNER, index, "family %lld: inner exceeds block: ends at %lld of %lld",
@@ -161,14 +202,16 @@ static void emit_family(builder *b, const sluice_falls *f, int64_t index) {
 /* Whether f ends before `next` starts, as far as its numbers make sense. */
 static bool ends_before(const sluice_falls *f, int64_t next) {
     int64_t end;
-    return sluice_mul(f->n - 1, f->step, &end) && sluice_add(end, f->off, &end) && sluice_add(end, f->len, &end) &&
-           end <= next;
+    return f->n >= 1 && sluice_mul(f->n - 1, f->step, &end) && sluice_add(end, f->off, &end) &&
+           sluice_add(end, f->len, &end) && end <= next;
 }
 
 /* In one go if the families ascend without interleaving; else by halves, so that n families cost O(n log n). */
 static sluice_list build_list(builder *b, const sluice_falls *f, int n, int64_t index) {
     sluice_shop *shop = &b->shop;
     int ascending = n > 0;
+    if (n < 0 && !shop->error)
+        shop->error = sluice_refuse(b->why, SLUICE_E_ARGUMENT, index, "a list of %d families", n);
     if (shop->error) return (sluice_list){0, 0, 0};
     while (ascending < n && ends_before(&f[ascending - 1], f[ascending].off)) ascending++;
     if (ascending == n) {
@@ -183,6 +226,7 @@ static sluice_list build_list(builder *b, const sluice_falls *f, int n, int64_t 
     int64_t begun = sluice_shop_begin(shop);
     sluice_combine_lists(shop, (sluice_keep){.both = true}, low, high);
     sluice_list both = sluice_shop_seal(shop, begun);
+    if (!shop->error) b->culprit = f;
     if (!shop->error)
         shop->error = sluice_refuse(b->why, SLUICE_E_OVERLAP, index, "families overlap at byte %lld of their list",
                                     (long long)both.base);
@@ -190,12 +234,19 @@ static sluice_list build_list(builder *b, const sluice_falls *f, int n, int64_t 
 }
 
 int sluice_set_build(sluice_set *out, const sluice_falls_list *list, sluice_reason *why) {
+    const sluice_falls *culprit;
+    return sluice_falls_build(out, list, &culprit, why);
+}
+
+int sluice_falls_build(sluice_set *out, const sluice_falls_list *list, const sluice_falls **culprit,
+                       sluice_reason *why) {
     sluice_reason unused;
     builder b = {.why = why ? why : &unused};
     b.why->error = 0;
     sluice_shop_open(&b.shop, NULL, NULL);
     sluice_list all = build_list(&b, list->falls, list->n, 0);
     int err = sluice_shop_close(&b.shop, out, all);
+    *culprit = b.culprit;
     if (err && b.why->error != err) sluice_refuse(why, err, -1, "%s", sluice_strerror(err));
     return err;
 }

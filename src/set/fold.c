@@ -3,7 +3,8 @@
  *     A B A B A B C   at distances d, d   ->   3 x {A B}, C
  *
  * At each piece the group length is chosen whose repetition covers most pieces; what is left goes through again, so
- * that rows fold into columns of rows. A list of m pieces costs O(m * MAX_GROUP) per pass.
+ * that rows fold into columns of rows. Single copies beside a family of such groups join it. A list of m pieces costs
+ * O(m * MAX_GROUP) per pass.
  */
 #include "set/set.h"
 #include <string.h>
@@ -35,6 +36,37 @@ static int64_t repetitions(const sluice_shop *shop, const sluice_node *p, const 
             if (y->off - x->off != apart || !equal_piece(shop, x, y)) return r;
         }
     return r;
+}
+
+/* Whether the k pieces at p are a copy of the list of nested family f, `by` bytes from its first block. */
+static bool is_copy(const sluice_shop *shop, const sluice_node *p, const sluice_node *f, int64_t by) {
+    for (int32_t i = 0; i < f->ninner; i++) {
+        const sluice_node *inner = &shop->done.node[f->inner + i];
+        if (p[i].off != f->off + by + inner->off || !equal_piece(shop, &p[i], inner)) return false;
+    }
+    return true;
+}
+
+/* Pieces right before and after a nested family that are one more copy of its list become blocks of it. */
+static void absorb(sluice_shop *shop) {
+    sluice_node *out = shop->out.node;
+    int64_t n = shop->floor; /* what is kept ends here */
+    for (int64_t i = shop->floor; i < shop->out.n; i++) {
+        sluice_node f = out[i];
+        if (!sluice_node_leaf(&f)) {
+            while (n - shop->floor >= f.ninner && is_copy(shop, &out[n - f.ninner], &f, -f.step)) {
+                n -= f.ninner;
+                f.off -= f.step;
+                f.n++;
+            }
+            while (shop->out.n - i > f.ninner && is_copy(shop, &out[i + 1], &f, f.n * f.step)) {
+                i += f.ninner;
+                f.n++;
+            }
+        }
+        out[n++] = f;
+    }
+    shop->out.n = n;
 }
 
 /* One pass over the pieces [from, to) of shop->out; the result is emitted behind them. */
@@ -71,6 +103,8 @@ void sluice_shop_fold(sluice_shop *shop) {
         memmove(&shop->out.node[from], &shop->out.node[to], (size_t)left * sizeof(sluice_node));
         shop->out.n = from + left;
         shop->floor = from;
+        absorb(shop);
+        left = shop->out.n - from;
         if (left == n) break;
         n = left;
     }

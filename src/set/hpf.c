@@ -109,7 +109,7 @@ int sluice_set_hpf(sluice_set *out, const sluice_shape *shape, const sluice_dist
         if (error) return error;
         rank /= grid[d];
     }
-    return sluice_section_product(out, shape, step, stripe);
+    return sluice_section_product(out, shape, step, stripe, why);
 }
 
 int64_t sluice_dist_count(const sluice_dist *dist, int64_t n, int nprocs, int proc) {

@@ -28,10 +28,25 @@ static int refuse_gap(const sluice_set *all, int64_t period, sluice_reason *why)
     return err;
 }
 
+/* *all = the union of elements [first, last), by halves; refuses if some share a byte. */
+static int unite(sluice_set *all, const sluice_partition *p, int first, int last, sluice_reason *why) {
+    if (last - first == 1) return sluice_set_copy(all, &p->set[first]);
+    sluice_set high = SLUICE_SET_EMPTY;
+    int half = first + (last - first) / 2;
+    int err = unite(all, p, first, half, why);
+    if (!err) err = unite(&high, p, half, last, why);
+    int64_t low = all->size;
+    if (!err) err = sluice_set_union(all, all, &high);
+    if (!err && all->size - low < high.size)
+        for (int i = half; i < last && !err; i++) err = refuse_shared(p, i, why);
+    sluice_set_free(&high);
+    return err;
+}
+
 int sluice_partition_check(sluice_partition *p, sluice_reason *why) {
     sluice_set all = SLUICE_SET_EMPTY;
-    int64_t end = 0;
-    int err = 0;
+    sluice_reason found = {.error = 0};
+    int64_t end = 0, past;
     for (int i = 0; i < p->n; i++) end = sluice_max(end, sluice_set_hi(&p->set[i]));
     if (end == 0) return sluice_refuse(why, SLUICE_E_EMPTY, -1, "empty: no element has a byte");
     if (p->disp < 0 || p->period < 0)
@@ -41,22 +56,22 @@ int sluice_partition_check(sluice_partition *p, sluice_reason *why) {
         return sluice_refuse(why, SLUICE_E_ARGUMENT, -1, "elements reach %lld, past the period %lld", (long long)end,
                              (long long)p->period);
     int64_t period = p->period ? p->period : end;
-    for (int i = 0; i < p->n && !err; i++) {
-        int64_t before = all.size;
-        err = sluice_set_union(&all, &all, &p->set[i]);
-        if (!err && all.size - before < p->set[i].size) err = refuse_shared(p, i, why);
-    }
+    if (!sluice_add(p->disp, period, &past))
+        return sluice_refuse(why, SLUICE_E_OVERFLOW, -1, "the first period ends past 2^63-1");
+    int err = unite(&all, p, 0, p->n, &found);
     if (!err && sluice_set_lo(&all) > 0)
-        err = sluice_refuse(why, SLUICE_E_START, -1, "does not start at 0: the first byte is %lld",
+        err = sluice_refuse(&found, SLUICE_E_START, -1, "does not start at 0: the first byte is %lld",
                             (long long)sluice_set_lo(&all));
-    if (!err && all.size < period) err = refuse_gap(&all, period, why);
+    if (!err && all.size < period) err = refuse_gap(&all, period, &found);
     sluice_set_free(&all);
+    if (err && found.error != err) sluice_pass(&found, err);
+    if (err && why) *why = found;
     if (!err) p->period = period;
     return err;
 }
 
 int sluice_partition_owner(const sluice_partition *p, int64_t x, int *element, int64_t *off) {
-    if (x < p->disp || p->period < 1) return SLUICE_E_ARGUMENT;
+    if (x < p->disp || p->disp < 0 || p->period < 1) return SLUICE_E_ARGUMENT;
     for (int i = 0; i < p->n; i++) {
         int64_t y = sluice_element_map(&(sluice_element){&p->set[i], p->period, p->disp}, x);
         if (y >= 0) {

@@ -114,8 +114,11 @@ static void carry_one(job *j, sluice_node f) {
         if (first < last) {
             if (f.step % step == 0)
                 carry_family(j, f, f.step / step * target_step(j, g));
-            else if (!push_groups(j, f, step))
-                push_split(j, f, 1);
+            else if (!push_groups(j, f, step)) { /* the blocks that end in g's first block, or the one across it */
+                int64_t stop = p.source + (first + 1) * step;
+                int64_t before = stop - f.off < f.len ? 0 : (stop - f.off - f.len) / f.step + 1;
+                push_split(j, f, sluice_max(before, 1));
+            }
             return;
         }
         p.source += first * step;

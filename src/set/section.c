@@ -59,8 +59,8 @@ static sluice_list expand(sluice_shop *shop, sluice_list one, const sluice_strip
     return sluice_shop_seal(shop, begun);
 }
 
-int sluice_section_product(sluice_set *out, const sluice_shape *shape, const int64_t *step,
-                           const sluice_stripe *stripe) {
+int sluice_section_product(sluice_set *out, const sluice_shape *shape, const int64_t *step, const sluice_stripe *stripe,
+                           sluice_reason *why) {
     sluice_shop shop;
     sluice_shop_open(&shop, NULL, NULL);
     int64_t begun = sluice_shop_begin(&shop);
@@ -71,7 +71,7 @@ int sluice_section_product(sluice_set *out, const sluice_shape *shape, const int
         list = expand(&shop, list, stripe + (ptrdiff_t)SLUICE_STRIPES * d, step[d]);
     }
     list.base += shape->header;
-    return sluice_shop_close(&shop, out, list);
+    return sluice_pass(why, sluice_shop_close(&shop, out, list));
 }
 
 int sluice_set_section(sluice_set *out, const sluice_shape *shape, const sluice_range *range, sluice_reason *why) {
@@ -97,7 +97,7 @@ int sluice_set_section(sluice_set *out, const sluice_shape *shape, const sluice_
         stripe[SLUICE_STRIPES * d] =
             r.step == 1 ? (sluice_stripe){r.start, r.count, 0, 1} : (sluice_stripe){r.start, 1, r.step, r.count};
     }
-    return sluice_section_product(out, shape, step, stripe);
+    return sluice_section_product(out, shape, step, stripe, why);
 }
 
 int sluice_set_memory(sluice_set *out, const sluice_shape *buffer, const int64_t *index, const int64_t *count,

@@ -19,7 +19,7 @@ int sluice_section_shape(const sluice_shape *shape, int64_t *step, sluice_reason
 /* The bytes of the elements whose index lies, in every dimension d, in one of the two stripes at
  * stripe[SLUICE_STRIPES * d]. These must lie inside the dimension and ascend; the shape must have passed the check
  * that gave step[]. */
-int sluice_section_product(sluice_set *out, const sluice_shape *shape, const int64_t *step,
-                           const sluice_stripe *stripe);
+int sluice_section_product(sluice_set *out, const sluice_shape *shape, const int64_t *step, const sluice_stripe *stripe,
+                           sluice_reason *why);
 
 #endif

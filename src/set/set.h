@@ -5,7 +5,8 @@
  * node, then that of the second, and so on, each once.
  *
  * Promises of a finished list (checked by sluice_set_check):
- *   - families ascend and do not interleave: each ends at or before the offset where the next starts;
+ *   - families ascend and do not interleave: each ends at or before the offset where the next starts, and before it if
+ *     both are single blocks;
  *   - n >= 1, len >= 1, step >= len, and step == len when n == 1;
  *   - a leaf with n > 1 has step > len (blocks that touch are one block);
  *   - a nested family has n >= 2, its list starts at offset 0 and ends at len, and holds fewer bytes than len;
@@ -85,6 +86,10 @@ void sluice_stack_push_list(sluice_shop *shop, sluice_stack *stack, sluice_list 
 /* fold.c: replaces equal groups of pieces at equal distances, on shop->out from shop->floor on, by families. */
 void sluice_shop_fold(sluice_shop *shop);
 bool sluice_node_same(const sluice_shop *shop, const sluice_node *a, const sluice_node *b); /* but for off */
+
+/* falls.c: sluice_set_build; on SLUICE_E_OVERLAP *culprit is in the list that is refused, else NULL. */
+int sluice_falls_build(sluice_set *out, const sluice_falls_list *list, const sluice_falls **culprit,
+                       sluice_reason *why);
 
 /* cut.c: emits, or pushes, the part of a family or list in [lo, hi). */
 void sluice_cut_family(sluice_shop *shop, sluice_node f, int64_t lo, int64_t hi);

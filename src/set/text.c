@@ -141,13 +141,13 @@ static int parse_list(parser *p, const sluice_falls_list **out, int64_t limit, i
     return 0;
 }
 
-/* The position of what sluice_set_build() refuses: the first list, from the inside out, that it refuses alone. */
-static int64_t culprit(const parser *p, int error) {
-    int64_t i = 0;
-    sluice_set s = SLUICE_SET_EMPTY;
-    while (i < p->nlist - 1 && sluice_set_build(&s, &p->list[i].list, NULL) != error) i++;
-    sluice_set_free(&s);
-    return p->list[i].pos;
+/* The position of the list that holds a family; of the whole text if it is NULL. */
+static int64_t position(const parser *p, const sluice_falls *f, int64_t start) {
+    for (int64_t i = 0; f && i < p->nlist; i++) {
+        const sluice_falls_list *l = &p->list[i].list;
+        if (f >= l->falls && f < l->falls + l->n) return p->list[i].pos;
+    }
+    return start;
 }
 
 int sluice_set_parse(sluice_set *out, const char *text, sluice_reason *why) {
@@ -166,8 +166,9 @@ int sluice_set_parse(sluice_set *out, const char *text, sluice_reason *why) {
     if (!p.falls || !p.list) error = sluice_refuse(why, -ENOMEM, -1, "out of memory for %zu families", room);
     if (!error) error = parse_list(&p, &list, INT64_MAX, 0);
     if (!error && peek(&p)) error = expected(&p, "the end of the text");
-    if (!error && (error = sluice_set_build(out, list, why)) && why)
-        why->pos = error == SLUICE_E_OVERLAP ? culprit(&p, error) : start;
+    const sluice_falls *culprit = NULL;
+    if (!error && (error = sluice_falls_build(out, list, &culprit, why)) && why)
+        why->pos = error == SLUICE_E_OVERLAP ? position(&p, culprit, start) : -1;
     sluice_mem_free(p.falls);
     sluice_mem_free(p.list);
     return error;

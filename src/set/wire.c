@@ -11,7 +11,7 @@
  *
  * gap is the distance from the end of the sibling before, or from the start of the block. The length of a block that
  * has a list is where its list ends. Where each list lies follows from the ninner. So there is one form for each
- * set, and most of the promises of set.h cannot be broken in it; sluice_set_check() looks after the others.
+ * tree, and most of the promises of set.h cannot be broken in it; sluice_set_check() looks after the others.
  */
 #include "set/set.h"
 #include <errno.h>

@@ -1,4 +1,5 @@
 /* vcase_falls.c: vectors about single sets: enumeration, PITFALLS, cutting, flat intersection, gather and scatter. */
+#include "base/base.h"
 #include "support/vcase.h"
 #include <string.h>
 
@@ -63,18 +64,6 @@ void vcase_cut(vcase *c) {
         vcase_same_runs(c, runs, s, 1, "runs");
 }
 
-/* The library's common period of two strides. */
-static int64_t common_period(vcase *c, int64_t s1, int64_t s2) {
-    sluice_set *one = vcase_set(c);
-    sluice_common common = {0};
-    sluice_element e1 = {one, s1, 0}, e2 = {one, s2, 0};
-    vcase_ok(c, sluice_set_block(one, 0, 1), NULL, "sluice_set_block");
-    vcase_ok(c, sluice_element_intersect(&common, &e1, &e2), NULL, "lcm");
-    int64_t period = common.period;
-    sluice_common_free(&common);
-    return period;
-}
-
 void vcase_intersect_falls(vcase *c) {
     const json_t *runs = vcase_array(c, c->json, "runs");
     int64_t lcm = vcase_int(c, c->json, "lcm");
@@ -87,8 +76,7 @@ void vcase_intersect_falls(vcase *c) {
         !vcase_ok(c, sluice_set_intersect(ab, a, b), NULL, "sluice_set_intersect"))
         return;
     vcase_same_runs(c, runs, ab, 1, "runs");
-    int64_t period = common_period(c, f.step, g.step);
-    vcase_same(c, lcm, period, "lcm");
+    vcase_same(c, lcm, sluice_lcm(f.step, g.step), "lcm");
 }
 
 static unsigned char source_byte(int64_t y) { return (unsigned char)((7 * (y % 251) + 3) % 251); }
