@@ -1,0 +1,262 @@
+/* map.c: reading and writing cached files without a system call.
+ *
+ * The whole file is mapped; what may be touched is decided stretch by stretch. A stretch becomes ready when all of its
+ * pages are in the page cache and have been entered into the page table, and then stays so:
+ *
+ *     state[k]   NEW  -- mincore: all there? populate: no error? -->  READY
+ *                 |
+ *                 +-- no --> ask again later: after 0, 1, 3, 7, 15, 31, 31, ... askings, since each costs microseconds
+ *
+ * If the system takes pages back, a later copy just waits for them. If they no longer exist, because someone cut the
+ * file short, or cannot be read, touching them raises SIGBUS. One handler for the process looks at the frames of the
+ * guards that this thread is in, innermost first; if the address lies in the range of one, it jumps back there and the
+ * guard returns -EIO. All other faults go on to what was installed before, with its own mask and flags.
+ *
+ * The handler never fights. It is installed once, and if the application puts its own in its place later, mapped reads
+ * stop and files are read by calls again, until ours is back. That is looked at whenever a stretch becomes ready and on
+ * every 64th copy; asking each time would double the price of a small one.
+ *
+ * mincore answers truly only about files that the process owns or may write; about others it calls every page present.
+ * Of those, the bytes are read, with the flag that says not to wait.
+ */
+#include "store/store.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/magic.h>
+#include <pthread.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+#ifndef MADV_POPULATE_READ
+#define MADV_POPULATE_READ 22
+#endif
+
+/* ---- The guard ---- */
+
+typedef struct frame {
+    const unsigned char *lo, *hi;
+    struct frame *outer;
+    sigjmp_buf env;
+} frame;
+
+/* Initial-exec: the handler must not be the first to touch it, which might allocate. */
+static _Thread_local frame *volatile top __attribute__((tls_model("initial-exec")));
+static struct sigaction previous;
+static atomic_bool ours;
+
+/* What the system would have done if we were not there. */
+static void pass_on(int number, siginfo_t *info, void *context) {
+    bool fault = info->si_code > 0;
+    if (!(previous.sa_flags & SA_SIGINFO) && previous.sa_handler == SIG_IGN && !fault) return;
+    if (!(previous.sa_flags & SA_SIGINFO) && (previous.sa_handler == SIG_DFL || previous.sa_handler == SIG_IGN)) {
+        signal(number, SIG_DFL);
+        if (!fault) raise(number); /* a fault comes again by itself */
+        return;
+    }
+    sigset_t mask = previous.sa_mask, before;
+    if (!(previous.sa_flags & SA_NODEFER)) sigaddset(&mask, number);
+    if (previous.sa_flags & (int)SA_RESETHAND) signal(number, SIG_DFL);
+    pthread_sigmask(SIG_BLOCK, &mask, &before);
+    if (previous.sa_flags & SA_SIGINFO)
+        previous.sa_sigaction(number, info, context);
+    else
+        previous.sa_handler(number);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+}
+
+static void on_fault(int number, siginfo_t *info, void *context) {
+    const unsigned char *at = info->si_addr;
+    for (frame *f = top; f && info->si_code > 0; f = f->outer)
+        if (at >= f->lo && at < f->hi) {
+            top = f;
+            siglongjmp(f->env, 1);
+        }
+    int error = errno;
+    pass_on(number, info, context);
+    errno = error;
+}
+
+/* SA_NODEFER leaves the mask alone, so that jumping out has nothing to restore. */
+static void install(void) {
+    struct sigaction mine = {.sa_sigaction = on_fault, .sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER};
+    sigemptyset(&mine.sa_mask);
+    if (sigaction(SIGBUS, NULL, &previous)) return;
+    ours = sigaction(SIGBUS, &mine, NULL) == 0;
+}
+
+static bool look(void) {
+    struct sigaction now;
+    bool yes = !sigaction(SIGBUS, NULL, &now) && (now.sa_flags & SA_SIGINFO) && now.sa_sigaction == on_fault;
+    ours = yes;
+    return yes;
+}
+
+/* ---- The map ---- */
+
+enum { NEW = 0, READY = 255 }; /* between: how often it was refused << 5 | askings to let pass */
+
+struct sluice_map {
+    sluice_store *store;
+    int fd;
+    bool blind; /* mincore does not tell the truth */
+    bool write; /* may be written to */
+    unsigned copies;
+    unsigned char *base, *state; /* NULL while the file is empty */
+    int64_t size;                /* of the file when last asked; what lies behind is not ready */
+    int64_t span;                /* bytes mapped, whole stretches */
+};
+
+/* Maps all of a file that has grown to `size`, and forgets nothing of what was ready. */
+static int enlarge(sluice_map *m, int64_t size) {
+    int64_t old = m->span / SLUICE_MAP_STRETCH, n = sluice_ceil_div(size, SLUICE_MAP_STRETCH), span;
+    if (!sluice_mul(n, SLUICE_MAP_STRETCH, &span)) return -EFBIG;
+    unsigned char *state = sluice_mem_resize(m->state, (size_t)n, 1);
+    if (!state) return -ENOMEM;
+    memset(state + old, NEW, (size_t)(n - old));
+    m->state = state;
+    void *base = m->base ? mremap(m->base, (size_t)m->span, (size_t)span, MREMAP_MAYMOVE)
+                         : mmap(NULL, (size_t)span, PROT_READ | (m->write ? PROT_WRITE : 0), MAP_SHARED, m->fd, 0);
+    if (base == MAP_FAILED) return -errno;
+    m->base = base;
+    m->span = span;
+    return 0;
+}
+
+/* Learns the size anew. */
+static int refresh(sluice_map *m) {
+    int64_t size = sluice_store_size(m->store, NULL), old = m->size;
+    if (size < 0) return (int)size;
+    int err = size > m->span ? enlarge(m, size) : 0;
+    if (err) return err;
+    /* The stretch of the old end was ready only up to there; what lies behind a new end is gone. */
+    if (size > old && old % SLUICE_MAP_STRETCH) m->state[old / SLUICE_MAP_STRETCH] = NEW;
+    if (size < old)
+        for (int64_t k = size / SLUICE_MAP_STRETCH; k <= (old - 1) / SLUICE_MAP_STRETCH; k++) m->state[k] = NEW;
+    m->size = size;
+    return 0;
+}
+
+/* Whether mincore keeps silent about the file's pages: so it does for a file that is not ours to write. */
+static bool is_blind(int fd) {
+    struct stat st;
+    bool owner = !fstat(fd, &st) && st.st_uid == geteuid();
+    return !owner && faccessat(fd, "", W_OK, AT_EACCESS | AT_EMPTY_PATH);
+}
+
+/* Whether what is written to a mapping is the file's at once, for everyone: not so over a network. */
+static bool is_local(int fd) {
+    struct statfs fs;
+    if (fstatfs(fd, &fs)) return false;
+    switch ((unsigned long)fs.f_type) {
+    case EXT4_SUPER_MAGIC:
+    case XFS_SUPER_MAGIC:
+    case BTRFS_SUPER_MAGIC:
+    case TMPFS_MAGIC: return true;
+    }
+    return false;
+}
+
+int sluice_map_open(sluice_map **out, sluice_store *s, bool write) {
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    int fd = s->ops->fd ? s->ops->fd(s) : -ENOTSUP;
+    if (fd < 0) return fd;
+    pthread_once(&once, install);
+    if (!look()) return -EBUSY;
+    sluice_map *m = sluice_mem_alloc(1, sizeof *m);
+    if (!m) return -ENOMEM;
+    *m = (sluice_map){.store = s, .fd = fd, .blind = is_blind(fd), .write = write && is_local(fd)};
+    int err = refresh(m);
+    if (err)
+        sluice_map_close(m);
+    else
+        *out = m;
+    return err;
+}
+
+void sluice_map_close(sluice_map *m) {
+    if (!m) return;
+    if (m->base) munmap(m->base, (size_t)m->span);
+    sluice_mem_free(m->state);
+    sluice_mem_free(m);
+}
+
+unsigned char *sluice_map_base(const sluice_map *m) { return m->base; }
+bool sluice_map_writable(const sluice_map *m) { return m->write; }
+
+/* Reads to the same small place over and over: only the answer counts. */
+static bool read_at_once(const sluice_map *m, int64_t lo, int64_t hi) {
+    enum { PIECE = 16 << 10, N = SLUICE_MAP_STRETCH / PIECE };
+    unsigned char sink[PIECE];
+    struct iovec v[N];
+    int n = 0;
+    for (int64_t x = lo; x < hi; x += PIECE) v[n++] = (struct iovec){sink, (size_t)sluice_min(PIECE, hi - x)};
+    return preadv2(m->fd, v, n, lo, RWF_NOWAIT) == hi - lo;
+}
+
+static bool is_cached(const sluice_map *m, int64_t lo, int64_t hi) {
+    unsigned char in[SLUICE_MAP_STRETCH / 4096]; /* no system has smaller pages */
+    if (m->blind) return read_at_once(m, lo, hi);
+    if (mincore(m->base + lo, (size_t)(hi - lo), in)) return false;
+    int64_t n = sluice_ceil_div(hi - lo, m->store->facts.align);
+    unsigned char all = 1;
+    for (int64_t i = 0; i < n; i++) all &= in[i];
+    return all & 1;
+}
+
+/* Enters the pages into the table, reading what is not there. Systems before 5.14 do not know how (EINVAL); there the
+ * copy itself will. */
+static bool populate(const sluice_map *m, int64_t lo, int64_t hi, bool fetch) {
+    if (fetch) madvise(m->base + lo, (size_t)(hi - lo), MADV_WILLNEED);
+    return !madvise(m->base + lo, (size_t)(hi - lo), MADV_POPULATE_READ) || errno == EINVAL;
+}
+
+/* Remembers that a stretch was refused. */
+static void refuse(unsigned char *state) {
+    int times = *state >> 5 < 6 ? (*state >> 5) + 1 : 6;
+    *state = (unsigned char)(times << 5 | ((1 << (times - 1)) - 1));
+}
+
+static bool make_ready(sluice_map *m, int64_t off, int64_t len, bool fetch) {
+    if (!look() || refresh(m) || off < 0 || len < 0 || off > m->size || len > m->size - off) return false;
+    int64_t k = off / SLUICE_MAP_STRETCH, lo = k * SLUICE_MAP_STRETCH,
+            hi = sluice_min(lo + SLUICE_MAP_STRETCH, m->size);
+    if (lo >= m->size || off + len > hi) return false;
+    if (m->state[k] == READY) return true;
+    if ((fetch || is_cached(m, lo, hi)) && populate(m, lo, hi, fetch))
+        m->state[k] = READY;
+    else
+        refuse(&m->state[k]);
+    return m->state[k] == READY;
+}
+
+bool sluice_map_ready(sluice_map *m, int64_t off, int64_t len, bool fetch) {
+    if (off >= 0 && len >= 0 && off < m->size && len <= m->size - off) {
+        unsigned char *state = &m->state[off / SLUICE_MAP_STRETCH];
+        if (*state == READY && atomic_load_explicit(&ours, memory_order_relaxed)) return true;
+        if (*state != READY && *state & 31 && !fetch) {
+            --*state;
+            return false;
+        }
+    }
+    return make_ready(m, off, len, fetch);
+}
+
+int sluice_map_guard(sluice_map *m, void (*copy)(void *arg), void *arg) {
+    if (++m->copies % 64 == 0 && !look()) return -EBUSY;
+    frame f = {.lo = m->base, .hi = m->base ? m->base + m->span : NULL, .outer = top};
+    if (sigsetjmp(f.env, 0)) {
+        top = f.outer;
+        if (m->state) memset(m->state, NEW, (size_t)(m->span / SLUICE_MAP_STRETCH));
+        return -EIO;
+    }
+    top = &f;
+    copy(arg);
+    top = f.outer;
+    return 0;
+}

@@ -1,0 +1,86 @@
+/* store.c: what all stores have in common: a name for messages, closing, and the calls that move no data. */
+#include "store/store.h"
+#include <errno.h>
+#include <limits.h>
+#include <string.h>
+
+bool sluice_store_init(sluice_store *s, const sluice_store_ops *ops, const char *name) {
+    size_t len = strlen(name) + 1;
+    *s = (sluice_store){.ops = ops, .name = sluice_mem_alloc(len, 1)};
+    if (s->name) memcpy(s->name, name, len);
+    return s->name != NULL;
+}
+
+void sluice_store_free(sluice_store *s) {
+    sluice_mem_free(s->name);
+    sluice_mem_free(s);
+}
+
+int sluice_store_refuse(sluice_reason *why, int error, const char *call, const char *name, int64_t off) {
+    /* The end of a long path says more than its start, and the reason must fit behind it. */
+    enum { KEEP = 80 };
+    size_t len = strlen(name);
+    const char *dots = len > KEEP ? "..." : "";
+    if (len > KEEP) name += len - KEEP;
+    if (off < 0) return sluice_refuse(why, error, -1, "%s %s%s: %s", call, dots, name, sluice_strerror(error));
+    return sluice_refuse(why, error, off, "%s %s%s at byte %lld: %s", call, dots, name, (long long)off,
+                         sluice_strerror(error));
+}
+
+sluice_req sluice_store_front(const sluice_req *req, int64_t most, struct iovec *part) {
+    const struct iovec *v = req->iov;
+    int left = req->niov, n = 0;
+    int64_t len = 0;
+    for (; left && !v->iov_len; left--) v++;
+    while (n < left && n < IOV_MAX && v[n].iov_len <= (uint64_t)(most - len)) len += (int64_t)v[n++].iov_len;
+    if (left && !n) {
+        *part = (struct iovec){v->iov_base, (size_t)most};
+        return (sluice_req){req->off, most, part, 1, 0};
+    }
+    return (sluice_req){req->off, len, v, n, 0};
+}
+
+int sluice_store_open(sluice_store **out, const char *path, sluice_store_mode mode, sluice_reason *why) {
+    int err = sluice_store_open_uring(out, path, mode, why);
+    return err == -ENOSYS ? sluice_store_open_posix(out, path, mode, why) : err;
+}
+
+int sluice_store_close(sluice_store *s) {
+    int err = s ? s->ops->close(s) : 0;
+    return err == -EINTR ? 0 : err; /* the descriptor is gone, and nothing is known to be lost */
+}
+
+int64_t sluice_store_size(sluice_store *s, sluice_reason *why) {
+    int64_t size;
+    do size = s->ops->size(s);
+    while (size == -EINTR);
+    return size >= 0 ? size : sluice_store_refuse(why, (int)size, "size of", s->name, -1);
+}
+
+int sluice_store_resize(sluice_store *s, int64_t size, sluice_reason *why) {
+    int err;
+    do err = size < 0 ? SLUICE_E_ARGUMENT : s->ops->resize(s, size);
+    while (err == -EINTR);
+    return err ? sluice_store_refuse(why, err, "resize", s->name, size) : 0;
+}
+
+int sluice_store_sync(sluice_store *s, sluice_reason *why) {
+    int err = s->lost;
+    while (!err && (err = s->ops->sync(s)) == -EINTR) err = 0;
+    if (!err) return 0;
+    s->lost = err;
+    return sluice_store_refuse(why, err, "sync", s->name, -1);
+}
+
+int sluice_store_lock(sluice_store *s, int64_t off, int64_t len, bool on, sluice_reason *why) {
+    int64_t end;
+    int err = -ENOTSUP;
+    if (off < 0 || len < 0 || !sluice_add(off, len, &end))
+        err = SLUICE_E_ARGUMENT;
+    else if (!len)
+        return 0;
+    else if (s->ops->lock)
+        do err = s->ops->lock(s, off, len, on);
+        while (err == -EINTR);
+    return err ? sluice_store_refuse(why, err, on ? "lock" : "unlock", s->name, off) : 0;
+}

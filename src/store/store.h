@@ -1,0 +1,185 @@
+/* store.h: bytes in one physical file.
+ *
+ * A store is a table of functions and a table of numbers. The functions do what the system does, no better: a
+ * transfer may be short, interrupted or refused. Everything else sits once in sluice_store_xfer(): it is the only
+ * caller of submit and wait, and what it promises is what the layers above build on:
+ *
+ *   - all bytes are moved, or an error says at which offset it stopped, and the count says how many were moved;
+ *   - EINTR and short transfers never surface, EAGAIN only after ten seconds without a byte; a write that moves nothing
+ *     is an error (-EIO), not a loop, and so is a read that twice finds nothing before the end of the file;
+ *   - what a read finds past the end of the file is zeros, and counts as moved;
+ *   - no call moves more than 1 GiB, whatever was asked.
+ *
+ * The other functions have callers of the same kind (sluice_store_size() and so on), which the layers above use instead
+ * of the table.
+ *
+ * Stores: posix (posix.c), io_uring (uring.c), memory (ram.c, the template for a new one). Shims stand in front of
+ * another store and have the same interface: fault.c makes the n-th call fail, tap.c reports each call.
+ *
+ * Thread-safety: sluice_store_xfer(), size and sync may be called from any thread at the same time; a store that
+ * cannot do that by nature (a ring) locks itself. A map belongs to one thread at a time.
+ */
+#ifndef SLUICE_STORE_H
+#define SLUICE_STORE_H
+
+#include "base/base.h"
+#include "sluice_set.h"
+#include <sys/uio.h>
+
+typedef struct sluice_store sluice_store;
+
+/* One contiguous range of the file, to or from pieces of memory in order. */
+typedef struct sluice_req {
+    int64_t off, len;        /* len = sum of the pieces */
+    const struct iovec *iov; /* never written */
+    int niov;
+    int64_t
+        result; /* after wait: bytes moved or -errno, as the system said; after xfer: bytes moved, from the first on */
+} sluice_req;
+
+/* What the store is like, as numbers. Times are seconds, measured once per kind of store, on a cached file. */
+typedef struct sluice_store_facts {
+    int64_t align;  /* natural unit of memory and file: the page */
+    int64_t block;  /* preferred transfer size of the file system */
+    int64_t stripe; /* 0 = not striped */
+    int depth;      /* requests that may be in flight together; 1 = no gain from batches */
+    double call;    /* what a call costs beyond its bytes */
+    double byte;    /* what a cached byte costs */
+} sluice_store_facts;
+enum { SLUICE_STORE_DEPTH = 64 }; /* no store has more */
+
+typedef struct sluice_store_ops {
+    const char *name;
+    int (*close)(sluice_store *s);
+    /* Starts n <= facts.depth requests; wait returns when all that were submitted have their result. A negative
+     * return of submit means that none was started, of wait that the results are not known. The thread that submits
+     * waits before it submits again. */
+    int (*submit)(sluice_store *s, bool write, sluice_req *req, int n);
+    int (*wait)(sluice_store *s, sluice_req *req, int n);
+    int64_t (*size)(sluice_store *s);             /* bytes, or negative */
+    int (*resize)(sluice_store *s, int64_t size); /* new bytes are zeros */
+    int (*sync)(sluice_store *s);                 /* what was written survives a crash; a failure is final */
+    /* Optional (NULL or -ENOTSUP = not possible). lock: waits for an exclusive lock on [off, off + len) against other
+     * handles of any process, or releases it. fd: see map.c. */
+    int (*lock)(sluice_store *s, int64_t off, int64_t len, bool on);
+    int (*fd)(sluice_store *s); /* a descriptor that can be mapped, or negative */
+} sluice_store_ops;
+
+struct sluice_store {
+    const sluice_store_ops *ops;
+    sluice_store_facts facts;
+    char *name;          /* for messages; owned */
+    sluice_store *inner; /* of a shim; closed with it */
+    _Atomic int lost;    /* the error of a sync that failed */
+};
+
+typedef enum sluice_store_mode {
+    SLUICE_STORE_READ,   /* must exist, read only */
+    SLUICE_STORE_WRITE,  /* must exist, read and write */
+    SLUICE_STORE_CREATE, /* must not exist: made, empty, read and write */
+    SLUICE_STORE_REPLACE /* made, or emptied */
+} sluice_store_mode;
+
+/* Local. Opening. Only regular files. why names the file and the system's reason. sluice_store_open takes the best kind
+ * for the machine: io_uring if the kernel allows it, else posix, silently. sluice_store_open_uring returns -ENOSYS
+ * where the kernel does not allow it, or if Sluice was built without. */
+int sluice_store_open(sluice_store **out, const char *path, sluice_store_mode mode, sluice_reason *why);
+int sluice_store_open_posix(sluice_store **out, const char *path, sluice_store_mode mode, sluice_reason *why);
+int sluice_store_open_uring(sluice_store **out, const char *path, sluice_store_mode mode, sluice_reason *why);
+int sluice_store_open_ram(sluice_store **out, int64_t size, sluice_reason *why);
+
+/* Local. Closes and frees, also if it returns an error (which then is that of a late write). NULL is allowed. */
+int sluice_store_close(sluice_store *s);
+
+/* Local. Moves all n requests (any n), see above; they may be carried out in any order, so writes must not overlap.
+ * *moved (may be NULL) is the number of bytes that were moved for certain, also on failure, and each request's result
+ * its share. why names the call, the file and the offset. */
+int sluice_store_xfer(sluice_store *s, bool write, sluice_req *req, int n, int64_t *moved, sluice_reason *why);
+
+/* Local. One piece. */
+int sluice_store_read(sluice_store *s, int64_t off, void *buf, int64_t len, sluice_reason *why);
+int sluice_store_write(sluice_store *s, int64_t off, const void *buf, int64_t len, sluice_reason *why);
+
+/* Local. The other calls: not interrupted, and why names the call and the file. After a sync that failed all later ones
+ * fail: the system may have dropped the bytes it could not write. lock, on and off, is -ENOTSUP where not possible. */
+int64_t sluice_store_size(sluice_store *s, sluice_reason *why);
+int sluice_store_resize(sluice_store *s, int64_t size, sluice_reason *why);
+int sluice_store_sync(sluice_store *s, sluice_reason *why);
+int sluice_store_lock(sluice_store *s, int64_t off, int64_t len, bool on, sluice_reason *why);
+
+/* fault.c. Counts the calls of a store (submitted requests, size, resize, sync, lock, close each count as one) and
+ * makes call number `at` (1 = the first from now; 0 = none) misbehave once. A shim that could not be made leaves the
+ * inner store open. */
+typedef enum sluice_fault_kind {
+    SLUICE_FAULT_ERROR, /* the call fails with -error and moves nothing */
+    SLUICE_FAULT_SHORT, /* a transfer moves about half (at least one byte if it can); other calls are not affected */
+    SLUICE_FAULT_ZERO,  /* a transfer moves nothing and reports 0 */
+    SLUICE_FAULT_EINTR  /* the call is interrupted once */
+} sluice_fault_kind;
+int sluice_store_open_fault(sluice_store **out, sluice_store *inner);
+void sluice_fault_set(sluice_store *s, int64_t at, sluice_fault_kind kind, int error);
+int64_t sluice_fault_calls(const sluice_store *s);
+
+/* tap.c. Reports each call after it was done, on the thread that made it: read, write, size, resize, sync, lock,
+ * unlock, close. */
+typedef void sluice_tap(void *arg, const char *call, int64_t off, int64_t len, int64_t result);
+int sluice_store_open_tap(sluice_store **out, sluice_store *inner, sluice_tap *tap, void *arg);
+
+/* map.c: reading and writing cached files without a system call. The file is mapped for the life of the map (again,
+ * when it has grown) and looked after in stretches of SLUICE_MAP_STRETCH bytes. sluice_map_ready says whether [off, off
+ * + len), which lies in one stretch, can be read through the mapping now, at the price of memory copies: the pages of
+ * the stretch are in the page cache (mincore) and their table entries have been filled in (MADV_POPULATE_READ, which
+ * reports errors); a stretch found ready is remembered, so that asking again costs a few instructions. With `fetch`
+ * cold pages are brought in too. Parts past the end of the file, cold parts and failures say no, and the caller reads
+ * as usual. Asking may map anew: take the base afterwards.
+ * sluice_map_guard runs copy(arg); if the file was cut short or its disk fails meanwhile, the fault is caught and
+ * -EIO is returned instead of a crash; what the copy had written by then is undefined. The copy takes no locks and
+ * allocates nothing, since it may never return.
+ * If the map was opened for writing and the file system is local (sluice_map_writable), the copy may go the other way:
+ * what is stored there is the file's content at once, and only the bytes stored change. A disk that is full then shows
+ * as a fault in a hole of the file; writing by calls afterwards says what it was. */
+enum { SLUICE_MAP_STRETCH = 2 << 20 };
+typedef struct sluice_map sluice_map;
+int sluice_map_open(sluice_map **out, sluice_store *s, bool write);
+void sluice_map_close(sluice_map *m);
+bool sluice_map_ready(sluice_map *m, int64_t off, int64_t len, bool fetch);
+unsigned char *sluice_map_base(const sluice_map *m); /* the byte at file offset 0 */
+bool sluice_map_writable(const sluice_map *m);
+int sluice_map_guard(sluice_map *m, void (*copy)(void *arg), void *arg);
+
+/* For the stores themselves. */
+
+/* store.c. Fills in what all stores have; false without memory for the name. free gives that back, then s itself. */
+bool sluice_store_init(sluice_store *s, const sluice_store_ops *ops, const char *name);
+void sluice_store_free(sluice_store *s);
+
+/* store.c. Refuses with "<call> <name> at byte <off>: <error>", without the offset if it is negative. */
+int sluice_store_refuse(sluice_reason *why, int error, const char *call, const char *name, int64_t off);
+
+/* store.c. The pieces at the front of a request that together have at most `most` bytes, and at least one byte: as many
+ * whole pieces as fit, or a part of the first that has any, described by *part. */
+sluice_req sluice_store_front(const sluice_req *req, int64_t most, struct iovec *part);
+
+/* posix.c. A store on a descriptor; uring.c is one with a ring. close frees p too. */
+typedef struct sluice_posix {
+    sluice_store s;
+    int fd, dir;         /* dir: the folder of a file that was made; else -1 */
+    _Atomic bool listed; /* the folder's entry is on disk */
+} sluice_posix;
+int sluice_posix_open(sluice_posix *p, const sluice_store_ops *ops, const char *path, sluice_store_mode mode,
+                      sluice_reason *why);
+int sluice_posix_close(sluice_store *s);
+int sluice_posix_submit(sluice_store *s, bool write, sluice_req *req, int n);
+int sluice_posix_wait(sluice_store *s, sluice_req *req, int n);
+int64_t sluice_posix_size(sluice_store *s);
+int sluice_posix_resize(sluice_store *s, int64_t size);
+int sluice_posix_sync(sluice_store *s);
+int sluice_posix_lock(sluice_store *s, int64_t off, int64_t len, bool on);
+int sluice_posix_fd(sluice_store *s);
+
+/* measure.c. Sets facts.call and facts.byte of a store that holds at least SLUICE_MEASURE bytes, in some 50
+ * microseconds; stays at what they were if it cannot. */
+enum { SLUICE_MEASURE = 64 << 10 };
+void sluice_measure(sluice_store *s);
+
+#endif
