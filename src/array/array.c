@@ -1,0 +1,178 @@
+/* array.c: opening, making, closing and describing arrays. */
+#include "array/array.h"
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { DEFAULT_MEMORY = 64 << 20, LEAST_MEMORY = 4096 };
+
+/* Options with every default filled in; a shorter struct of an older program is accepted. */
+static int read_options(sluice_options *o, const sluice_options *given) {
+    memset(o, 0, sizeof *o);
+    if (given) {
+        if (given->size > sizeof *o)
+            return sluice_errmsg_fail(SLUICE_E_ARGUMENT, "options of %zu bytes, made for a newer Sluice", given->size);
+        memcpy(o, given, given->size ? given->size : sizeof *o);
+    }
+    if (o->memory == 0) o->memory = DEFAULT_MEMORY;
+    if (o->memory < LEAST_MEMORY)
+        return sluice_errmsg_fail(SLUICE_E_ARGUMENT, "a memory limit of %lld bytes; the least is %d",
+                                  (long long)o->memory, LEAST_MEMORY);
+    if ((int)o->method < SLUICE_AUTO || o->method > SLUICE_MAPPED)
+        return sluice_errmsg_fail(SLUICE_E_ARGUMENT, "unknown method %d", (int)o->method);
+    if ((int)o->store < SLUICE_STORE_AUTO || o->store > SLUICE_STORE_RAM)
+        return sluice_errmsg_fail(SLUICE_E_ARGUMENT, "unknown store %d", (int)o->store);
+    return 0;
+}
+
+static int open_store(sluice_store **s, const char *path, sluice_store_mode mode, sluice_store_kind kind,
+                      sluice_reason *why) {
+    switch (kind) {
+    case SLUICE_STORE_POSIX: return sluice_store_open_posix(s, path, mode, why);
+    case SLUICE_STORE_URING: return sluice_store_open_uring(s, path, mode, why);
+    case SLUICE_STORE_RAM: return sluice_store_open_ram(s, 0, why);
+    case SLUICE_STORE_AUTO: break;
+    }
+    return sluice_store_open(s, path, mode, why);
+}
+
+/* Whether the file system locks ranges; asked once, on a range that no one transfers. */
+static bool try_lock(sluice_store *s) {
+    const int64_t nowhere = INT64_MAX - 1;
+    return !sluice_store_lock(s, nowhere, 1, true, NULL) && !sluice_store_lock(s, nowhere, 1, false, NULL);
+}
+
+int sluice_array_adopt(sluice_array **out, sluice_store *store, const sluice_desc *d, bool writable,
+                       const sluice_options *o) {
+    sluice_array *a = sluice_mem_alloc(1, sizeof *a);
+    if (!a) return -ENOMEM;
+    memset(a, 0, sizeof *a);
+    a->desc = *d;
+    a->writable = writable;
+    a->io.store = store;
+    a->io.memory = o->memory ? o->memory : DEFAULT_MEMORY;
+    a->io.method = o->method;
+    a->io.no_map = o->no_map;
+    a->io.writable = writable;
+    a->io.exclusive = o->exclusive;
+    a->io.locks = writable && !o->exclusive && try_lock(store);
+    sluice_type_parse(&a->type, d->type);
+    pthread_mutex_init(&a->mutex, NULL);
+    pthread_cond_init(&a->change, NULL);
+    *out = a;
+    return 0;
+}
+
+/* The end of opening and creating: the handle, or the store closed and the sentence kept. */
+static int finish(sluice_array **out, sluice_store *store, const sluice_desc *d, bool writable, const sluice_options *o,
+                  int err, sluice_reason *why) {
+    if (!err) {
+        err = sluice_array_adopt(out, store, d, writable, o);
+        if (err) sluice_refuse(why, err, -1, "open %s: %s", store->name, sluice_strerror(err));
+    }
+    if (!err) return 0;
+    sluice_store_close(store);
+    return sluice_errmsg_set(why);
+}
+
+int sluice_open(sluice_array **out, const char *path, int mode, const sluice_desc *given, const sluice_options *o) {
+    sluice_options opts;
+    sluice_store *store = NULL;
+    sluice_desc d;
+    sluice_reason why;
+    int err = read_options(&opts, o);
+    if (err) return err;
+    if (opts.store == SLUICE_STORE_RAM)
+        return sluice_errmsg_fail(SLUICE_E_ARGUMENT, "open %s: an array in memory can only be created", path);
+    if (mode != SLUICE_READ && mode != SLUICE_WRITE)
+        return sluice_errmsg_fail(SLUICE_E_ARGUMENT, "open %s: unknown mode %d", path, mode);
+    err = open_store(&store, path, mode == SLUICE_WRITE ? SLUICE_STORE_WRITE : SLUICE_STORE_READ, opts.store, &why);
+    if (err) return sluice_errmsg_set(&why);
+    err = sluice_plain_open(&d, given, store, &why);
+    return finish(out, store, &d, mode == SLUICE_WRITE, &opts, err, &why);
+}
+
+int sluice_create(sluice_array **out, const char *path, const sluice_desc *given, const sluice_options *o) {
+    sluice_options opts;
+    sluice_store *store = NULL;
+    sluice_desc d = *given;
+    sluice_reason why;
+    int err = read_options(&opts, o);
+    if (err) return err;
+    /* Before a file is emptied for nothing. */
+    if (sluice_desc_settle(&d, &why)) return sluice_errmsg_set(&why);
+    if (d.swapped) return sluice_errmsg_fail(SLUICE_E_ARGUMENT, "create %s: only with this machine's byte order", path);
+    err = open_store(&store, path, opts.replace ? SLUICE_STORE_REPLACE : SLUICE_STORE_CREATE, opts.store, &why);
+    if (err) return sluice_errmsg_set(&why);
+    err = sluice_plain_create(&d, store, &why);
+    err = finish(out, store, &d, true, &opts, err, &why);
+    if (err && opts.store != SLUICE_STORE_RAM) unlink(path); /* it was made or emptied just now, and is of no use */
+    return err;
+}
+
+int sluice_close(sluice_array *a) {
+    if (!a) return 0;
+    sluice_background_end(a);
+    sluice_io_release(&a->io);
+    char *name = a->io.store->name;
+    a->io.store->name = NULL;
+    int err = sluice_store_close(a->io.store);
+    if (err) sluice_errmsg_fail(err, "close %s: %s", name, sluice_strerror(err));
+    sluice_mem_free(name);
+    pthread_cond_destroy(&a->change);
+    pthread_mutex_destroy(&a->mutex);
+    sluice_mem_free(a);
+    return err;
+}
+
+int sluice_sync(sluice_array *a) {
+    sluice_reason why;
+    sluice_background_drain(a);
+    return sluice_store_sync(a->io.store, &why) ? sluice_errmsg_set(&why) : 0;
+}
+
+const sluice_desc *sluice_describe(const sluice_array *a) { return &a->desc; }
+
+void sluice_count(const sluice_array *a, sluice_counts *c) { *c = a->io.counts; }
+
+/* 0, or the refusal to change a read-only handle. */
+static int may_write(const sluice_array *a, const char *call) {
+    if (a->writable) return 0;
+    return sluice_errmsg_fail(-EBADF, "%s %s: it was opened for reading only", call, a->io.store->name);
+}
+
+int sluice_resize(sluice_array *a, int64_t extent) {
+    sluice_reason why;
+    int err = may_write(a, "resize");
+    if (err) return err;
+    sluice_background_drain(a);
+    err = sluice_plain_resize(&a->desc, a->io.store, extent, &why);
+    return err ? sluice_errmsg_set(&why) : 0;
+}
+
+static int check_header(sluice_array *a, int64_t len, const char *call) {
+    if (len >= 0 && len <= a->desc.shape.header) return 0;
+    return sluice_errmsg_fail(SLUICE_E_ARGUMENT, "%s %s: %lld bytes, but its header has %lld", call, a->io.store->name,
+                              (long long)len, (long long)a->desc.shape.header);
+}
+
+int sluice_read_header(sluice_array *a, void *buf, int64_t len) {
+    sluice_reason why;
+    int err = check_header(a, len, "read header of");
+    if (err) return err;
+    sluice_background_drain(a);
+    return sluice_store_read(a->io.store, 0, buf, len, &why) ? sluice_errmsg_set(&why) : 0;
+}
+
+int sluice_write_header(sluice_array *a, const void *buf, int64_t len) {
+    sluice_reason why;
+    int err = may_write(a, "write header of");
+    if (!err && a->desc.format != SLUICE_RAW)
+        err = sluice_errmsg_fail(SLUICE_E_ARGUMENT, "write header of %s: an .npy header is Sluice's own",
+                                 a->io.store->name);
+    if (!err) err = check_header(a, len, "write header of");
+    if (err) return err;
+    sluice_background_drain(a);
+    return sluice_store_write(a->io.store, 0, buf, len, &why) ? sluice_errmsg_set(&why) : 0;
+}

@@ -1,0 +1,60 @@
+/* array.h: the inside of an array handle. */
+#ifndef SLUICE_ARRAY_H
+#define SLUICE_ARRAY_H
+
+#include "file/file.h"
+#include "io/io.h"
+#include "sluice.h"
+#include <pthread.h>
+
+/* A part as sets, and what they need to be freed. */
+typedef struct sluice_bound_part {
+    sluice_set file, mem;
+} sluice_bound_part;
+
+/* A transfer: parts bound to sets; in the background it waits in a queue. */
+struct sluice_request {
+    sluice_array *array;
+    bool write, done;
+    int n, error;
+    sluice_bound_part *bound;
+    sluice_io_part *part;
+    sluice_reason why;
+    sluice_request *next;
+};
+
+struct sluice_array {
+    sluice_desc desc;
+    sluice_type type;
+    sluice_io io;
+    bool writable;
+    /* background.c: a thread that works off the queue, started with the first request */
+    bool running, stop;
+    pthread_t thread;
+    pthread_mutex_t mutex;
+    pthread_cond_t change;
+    sluice_request *first, *last; /* not yet carried out, oldest first */
+};
+
+/* array.c. Local. A handle on an open store that holds what d (settled) says; the store is closed with it. On failure
+ * the store stays the caller's. */
+int sluice_array_adopt(sluice_array **out, sluice_store *store, const sluice_desc *d, bool writable,
+                       const sluice_options *o);
+
+/* errmsg.c. Keeps the sentence for sluice_errmsg() and returns the error. */
+int sluice_errmsg_set(const sluice_reason *why);
+int sluice_errmsg_fail(int error, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* bind.c. Makes and frees the sets of a transfer; every argument is checked here. */
+int sluice_bind(sluice_request **r, sluice_array *a, bool write, const sluice_part *part, int n, sluice_reason *why);
+void sluice_bind_free(sluice_request *r);
+
+/* transfer.c. Carries the transfer out; on any thread. */
+int sluice_transfer_run(sluice_request *r);
+
+/* background.c. */
+int sluice_background_start(sluice_request *r, sluice_reason *why);
+void sluice_background_drain(sluice_array *a); /* returns when the queue is empty */
+void sluice_background_end(sluice_array *a);   /* the same, and ends the thread */
+
+#endif

@@ -1,0 +1,313 @@
+/* copy.c: from one array to another, whatever their order, within a bound of memory.
+ *
+ * Between arrays of the same order, contiguous pieces are read and written. Otherwise the destination is made tile by
+ * tile, each of them read in strips:
+ *
+ *      source            tile, in memory      destination
+ *      . . . . . .       + + + : : :          . . . . . .      strip k + 1 is read in the background, strip k is
+ *      . + + + . .   ->  + + + : : :    ->    . # # # . .      turned into its place in the tile (transpose.c), and
+ *      . - - - . .       + + + : : :          . # # # . .      the tile before is written in the background
+ *      . . . . . .                            . . . . . .
+ *
+ * Two tiles and two strips take turns. Small strips are still in the cache when they are turned; large tiles make
+ * long runs (boxes.c). Runs that are written are the longer ones: a short write costs several short reads.
+ */
+#include "array/copy.h"
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+enum {
+    DEFAULT_MEMORY = 64 << 20,
+    LEAST_MEMORY = 64 << 10,
+    STRIP = 2 << 20, /* stays in a third-level cache, and is worth waking a thread */
+    PIECE = 4 << 20, /* same order: the same */
+    WIDE = 256,      /* bytes of a strip along the axis that is fastest in the destination: whole lines, and some */
+    WEIGHT = 4,      /* measured: a short write costs so many short reads */
+    LINE = 64        /* buffers start with a cache line */
+};
+
+/* One of the two arrays. Axes are those dimensions whose extent is not 1. */
+typedef struct side {
+    sluice_array *array;
+    sluice_range range[SLUICE_MAX_DIMS]; /* one per dimension */
+    int dim[SLUICE_MAX_DIMS];            /* of an axis */
+    int axis[SLUICE_MAX_DIMS];           /* from the fastest to the slowest */
+    int64_t limit;                       /* the handle's own */
+} side;
+
+typedef struct copier {
+    side src, dst;
+    int naxes;
+    int64_t n[SLUICE_MAX_DIMS], elem;
+    sluice_copy_options o;
+    int64_t done, total;
+    unsigned char *memory;
+    unsigned char *tile[2], *strip[2];
+    sluice_request *write[2], *read[2];
+} copier;
+
+/* ---- what is copied ---- */
+
+/* The section of one side, and its axes; their number or an error. */
+static int lay_out(side *s, int64_t *n, sluice_array *a, const sluice_range *range) {
+    const sluice_shape *shape = &a->desc.shape;
+    sluice_set bytes = SLUICE_SET_EMPTY;
+    sluice_reason why = {.text = ""};
+    int naxes = 0, err = range ? sluice_set_section(&bytes, shape, range, &why) : 0;
+    sluice_set_free(&bytes);
+    if (err)
+        return sluice_errmsg_fail(err, "copy %s: %s", a->io.store->name,
+                                  why.error == err ? why.text : sluice_strerror(err));
+    s->array = a;
+    for (int d = 0; d < shape->ndims; d++) {
+        s->range[d] = range ? range[d] : (sluice_range){0, shape->dim[d], 1};
+        if (s->range[d].count == 1) continue;
+        n[naxes] = s->range[d].count;
+        s->dim[naxes++] = d;
+    }
+    sluice_boxes_order(s->axis, naxes, shape->order);
+    return naxes;
+}
+
+/* "3 x 4", for messages. */
+typedef struct extents {
+    char text[80];
+} extents;
+static extents name_extents(const int64_t *n, int naxes) {
+    extents e = {"1"};
+    size_t at = 0;
+    for (int a = 0; a < naxes && at < sizeof e.text; a++)
+        at += (size_t)snprintf(e.text + at, sizeof e.text - at, "%s%lld", a ? " x " : "", (long long)n[a]);
+    return e;
+}
+
+/* The same type, or one of them is just so many bytes. */
+static bool same_type(const sluice_desc *a, const sluice_desc *b) {
+    return a->shape.elem == b->shape.elem && (!strcmp(a->type, b->type) || *a->type == 'V' || *b->type == 'V');
+}
+
+static int prepare(copier *c, sluice_array *dst, sluice_array *src, const sluice_copy_options *given) {
+    const char *name = src->io.store->name;
+    int64_t into[SLUICE_MAX_DIMS];
+    if (given) memcpy(&c->o, given, given->size && given->size < sizeof c->o ? given->size : sizeof c->o);
+    if (c->o.memory == 0) c->o.memory = DEFAULT_MEMORY;
+    if (given && given->size > sizeof c->o)
+        return sluice_errmsg_fail(SLUICE_E_ARGUMENT, "options of %zu bytes, made for a newer Sluice", given->size);
+    if (c->o.memory < LEAST_MEMORY)
+        return sluice_errmsg_fail(SLUICE_E_ARGUMENT, "copy %s: a memory limit of %lld bytes; the least is %d", name,
+                                  (long long)c->o.memory, LEAST_MEMORY);
+    if (dst == src) return sluice_errmsg_fail(SLUICE_E_ARGUMENT, "copy %s: to itself", name);
+    if (!same_type(&dst->desc, &src->desc))
+        return sluice_errmsg_fail(SLUICE_E_ARGUMENT, "copy %s: elements are %s, in %s %s", name, src->desc.type,
+                                  dst->io.store->name, dst->desc.type);
+    c->elem = src->desc.shape.elem;
+    c->naxes = lay_out(&c->src, c->n, src, c->o.from);
+    if (c->naxes < 0) return c->naxes;
+    const int naxes = lay_out(&c->dst, into, dst, c->o.to);
+    if (naxes < 0) return naxes;
+    if (naxes != c->naxes || memcmp(c->n, into, (size_t)naxes * sizeof *into) != 0)
+        return sluice_errmsg_fail(SLUICE_E_ARGUMENT, "copy %s: %s elements into %s of %s", name,
+                                  name_extents(c->n, c->naxes).text, name_extents(into, naxes).text,
+                                  dst->io.store->name);
+    return 0;
+}
+
+/* ---- boxes of it ---- */
+
+/* The walk over all of it, in the order of the destination. */
+static sluice_boxes all(const copier *c) {
+    sluice_boxes b = {.naxes = c->naxes};
+    memcpy(b.axis, c->dst.axis, sizeof b.axis);
+    memcpy(b.hi, c->n, sizeof b.hi);
+    return b;
+}
+
+/* The walk over the strips of a tile, in the order of the source. */
+static sluice_boxes strips_of(const copier *c, const sluice_boxes *tile, int64_t most) {
+    sluice_boxes b = {.naxes = c->naxes};
+    int64_t volume = 1;
+    memcpy(b.axis, c->src.axis, sizeof b.axis);
+    for (int a = 0; a < c->naxes; a++) {
+        b.lo[a] = tile->at[a];
+        b.hi[a] = tile->at[a] + tile->n[a];
+        b.size[a] = 1;
+    }
+    const int first = c->dst.axis[0];
+    b.size[first] = volume = sluice_max(1, sluice_min(sluice_min(tile->n[first], most), WIDE / c->elem));
+    for (int i = 0; i < c->naxes; i++) {
+        const int a = c->src.axis[i];
+        const int64_t others = volume / b.size[a];
+        b.size[a] = sluice_max(b.size[a], sluice_min(tile->n[a], most / others));
+        volume = others * b.size[a];
+    }
+    return b;
+}
+
+/* A box of one side as a section of its array. */
+static void place(sluice_range *range, const side *s, const sluice_boxes *b) {
+    memcpy(range, s->range, sizeof s->range);
+    for (int a = 0; a < b->naxes; a++) {
+        sluice_range *r = &range[s->dim[a]];
+        r->start += b->at[a] * r->step;
+        r->count = b->n[a];
+    }
+}
+
+static int start(sluice_request **r, const side *s, const sluice_boxes *b, unsigned char *buf, bool write) {
+    sluice_range range[SLUICE_MAX_DIMS];
+    const sluice_part part = {.range = range, .buf = buf};
+    place(range, s, b);
+    return (write ? sluice_write_start : sluice_read_start)(r, s->array, &part, 1);
+}
+
+/* Waits, if there is something to wait for. */
+static int finish(sluice_request **r) {
+    sluice_request *done = *r;
+    *r = NULL;
+    return done ? sluice_wait(done) : 0;
+}
+
+/* n more elements are on their way. */
+static int report(copier *c, int64_t n) {
+    c->done += n * c->elem;
+    if (!c->o.progress || !c->o.progress(c->o.arg, c->done, c->total)) return 0;
+    return sluice_errmsg_fail(-ECANCELED, "copy %s: stopped after %lld of %lld bytes", c->src.array->io.store->name,
+                              (long long)c->done, (long long)c->total);
+}
+
+/* ---- the two ways ---- */
+
+/* Same order: a piece is read while the one before is written. */
+static int copy_pieces(copier *c, int64_t most) {
+    sluice_boxes b = all(c);
+    int err = 0, turn = 0;
+    sluice_boxes_choose(&b, c->src.axis, c->dst.axis, most, 1);
+    for (bool more = sluice_boxes_first(&b); more && !err; more = sluice_boxes_next(&b), turn = !turn) {
+        sluice_range range[SLUICE_MAX_DIMS];
+        place(range, &c->src, &b);
+        err = finish(&c->write[turn]);
+        if (!err) err = sluice_read(c->src.array, range, c->tile[turn]);
+        if (!err) err = start(&c->write[turn], &c->dst, &b, c->tile[turn], true);
+        if (!err) err = report(c, sluice_boxes_volume(&b));
+    }
+    return err;
+}
+
+/* Turns a strip into its place in the tile. */
+static void turn_strip(const copier *c, unsigned char *tile, const unsigned char *strip, const sluice_boxes *whole,
+                       const sluice_boxes *part) {
+    sluice_turn t = {.naxes = c->naxes, .elem = c->elem};
+    memcpy(t.n, part->n, sizeof t.n);
+    sluice_transpose_steps(t.from, part->n, c->src.axis, c->naxes, c->elem);
+    sluice_transpose_steps(t.to, whole->n, c->dst.axis, c->naxes, c->elem);
+    for (int a = 0; a < c->naxes; a++) tile += (part->at[a] - whole->at[a]) * t.to[a];
+    sluice_transpose(tile, strip, &t);
+}
+
+/* Moves the cuts along the axis that is fastest in the destination to where its pages start, if they start at the same
+ * index in all runs: of a page that is written in part, the system must clear or fetch the rest. */
+static void align(const copier *c, sluice_boxes *tile) {
+    const int a = c->dst.axis[0], d = c->dst.dim[a];
+    const sluice_shape *s = &c->dst.array->desc.shape;
+    const int64_t page = c->dst.array->io.store->facts.align;
+    const int fastest = s->order == SLUICE_ROW_MAJOR ? s->ndims - 1 : 0;
+    if (page % c->elem || d != fastest || s->dim[d] * c->elem % page || c->dst.range[d].step != 1) return;
+    const int64_t start = (s->header + c->dst.range[d].start * c->elem) % page, n = page / c->elem;
+    if (start % c->elem || tile->size[a] < 2 * n || tile->size[a] == c->n[a]) return;
+    tile->size[a] -= tile->size[a] % n;
+    tile->less[a] = start / c->elem;
+}
+
+/* Other order. The strips of all tiles are one sequence, so that reading goes on from tile to tile. */
+static int copy_tiles(copier *c, int64_t most_tile, int64_t most_strip) {
+    sluice_boxes tile = all(c), strip, next_tile, next_strip;
+    int err = 0, into = 0, turn = 0;
+    sluice_boxes_choose(&tile, c->src.axis, c->dst.axis, most_tile, WEIGHT);
+    align(c, &tile);
+    bool more = sluice_boxes_first(&tile);
+    strip = strips_of(c, &tile, most_strip);
+    sluice_boxes_first(&strip);
+    if (more) err = start(&c->read[0], &c->src, &strip, c->strip[0], false);
+    while (more && !err) {
+        next_tile = tile;
+        next_strip = strip;
+        const bool last = !sluice_boxes_next(&next_strip);
+        if (last) {
+            more = sluice_boxes_next(&next_tile);
+            next_strip = strips_of(c, &next_tile, most_strip);
+            sluice_boxes_first(&next_strip);
+        }
+        err = finish(&c->read[turn]);
+        if (!err && more) err = start(&c->read[!turn], &c->src, &next_strip, c->strip[!turn], false);
+        if (!err) err = finish(&c->write[into]); /* of the tile before last; only its first strip waits */
+        if (err) break;
+        turn_strip(c, c->tile[into], c->strip[turn], &tile, &strip);
+        if (last) {
+            err = start(&c->write[into], &c->dst, &tile, c->tile[into], true);
+            into = !into;
+        }
+        if (!err) err = report(c, sluice_boxes_volume(&strip));
+        turn = !turn;
+        tile = next_tile;
+        strip = next_strip;
+    }
+    return err;
+}
+
+/* Divides the memory: buffers of two sizes, two of each, and the handles' own. */
+static int copy_within(copier *c) {
+    const bool turned = c->naxes > 1 && c->src.axis[0] != c->dst.axis[0];
+    const int64_t own = c->o.memory / 32, lines = 4 * LINE, room = c->o.memory - 2 * own - lines;
+    int64_t strip = turned ? sluice_min(sluice_max(STRIP, c->elem), room / 16) : 0;
+    int64_t tile = turned ? room / 2 - strip : sluice_min(sluice_max(PIECE, c->elem), room / 2);
+    if ((turned ? strip : tile) < c->elem)
+        return sluice_errmsg_fail(SLUICE_E_ARGUMENT, "copy %s: elements of %lld bytes do not fit into %lld of memory",
+                                  c->src.array->io.store->name, (long long)c->elem, (long long)c->o.memory);
+    strip = sluice_min(strip, c->total);
+    tile = sluice_min(tile, c->total);
+    c->memory = sluice_mem_alloc((size_t)(2 * (tile + strip) + lines), 1);
+    if (!c->memory)
+        return sluice_errmsg_fail(-ENOMEM, "copy %s: no memory for buffers of %lld bytes", c->src.array->io.store->name,
+                                  (long long)(2 * (tile + strip)));
+    unsigned char *p = c->memory;
+    unsigned char **const buffer[] = {&c->tile[0], &c->tile[1], &c->strip[0], &c->strip[1]};
+    for (int i = 0; i < 4; i++) {
+        p += (LINE - (uintptr_t)p % LINE) % LINE;
+        *buffer[i] = p;
+        p += i < 2 ? tile : strip;
+    }
+    sluice_io_limit(&c->src.array->io, sluice_min(c->src.limit, sluice_max(own, 4096)));
+    sluice_io_limit(&c->dst.array->io, sluice_min(c->dst.limit, sluice_max(own, 4096)));
+    int err = turned ? copy_tiles(c, tile / c->elem, strip / c->elem) : copy_pieces(c, tile / c->elem);
+    /* Everything that was started ends before the buffers go; the first error is the one that counts. */
+    sluice_request **const request[] = {&c->write[0], &c->write[1], &c->read[0], &c->read[1]};
+    sluice_reason why;
+    if (err) sluice_refuse(&why, err, -1, "%s", sluice_errmsg());
+    for (int i = 0; i < 4; i++) {
+        const int late = finish(request[i]);
+        if (late && !err) {
+            err = late;
+            sluice_refuse(&why, err, -1, "%s", sluice_errmsg());
+        }
+    }
+    return err ? sluice_errmsg_set(&why) : 0;
+}
+
+int sluice_copy(sluice_array *dst, sluice_array *src, const sluice_copy_options *o) {
+    copier c = {.elem = 0};
+    int err = prepare(&c, dst, src, o);
+    if (err) return err;
+    c.total = c.elem;
+    for (int a = 0; a < c.naxes; a++) c.total *= c.n[a]; /* fits: the arrays do */
+    if (c.total == 0) return 0;
+    sluice_background_drain(src);
+    sluice_background_drain(dst);
+    c.src.limit = src->io.memory;
+    c.dst.limit = dst->io.memory;
+    err = copy_within(&c);
+    sluice_io_limit(&src->io, c.src.limit);
+    sluice_io_limit(&dst->io, c.dst.limit);
+    sluice_mem_free(c.memory);
+    return err;
+}

@@ -1,0 +1,22 @@
+/* errmsg.c: the last error of each thread, in a sentence. */
+#include "array/array.h"
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+static _Thread_local char text[sizeof((sluice_reason *)0)->text] = "no error";
+
+const char *sluice_errmsg(void) { return text; }
+
+int sluice_errmsg_set(const sluice_reason *why) {
+    memcpy(text, why->text, sizeof text);
+    return why->error;
+}
+
+int sluice_errmsg_fail(int error, const char *format, ...) {
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    return error;
+}

@@ -1,0 +1,39 @@
+/* choose.c: how to request, by cost.
+ *
+ * A gap is worth moving along while that costs less than another call: gap * byte < call. Past the page cache the
+ * device's latency takes the place of the call. A write that moves a gap along reads it and writes it, and may do so
+ * only where no one else can change it meanwhile.
+ */
+#include "io/io.h"
+
+enum {
+    WINDOW = 256 << 10,    /* cached: what is read is still in the second-level cache when it is handed on */
+    COLD_WINDOW = 4 << 20, /* not cached: long enough that the device streams */
+    COLD_GAP = 64 << 10,   /* what a device streams in the time of one more access */
+    WRITE_CALL = 3,        /* a small cached write costs as much as so many small reads ... */
+    WRITE_BYTE = 3         /* ... and a byte read and written as so many bytes read */
+};
+
+sluice_io_plan sluice_io_choose(const sluice_io *io, bool write) {
+    const sluice_store_facts *f = &io->store->facts;
+    bool may_sieve = !write || io->exclusive || io->locks;
+    /* A cached file would have been read through its mapping, unless that is forbidden. */
+    bool cold = !write && !io->no_map && io->map;
+    /* More at once than the store has in flight does no harm, and a batch of writes takes one lock. */
+    sluice_io_plan p = {.depth = SLUICE_IO_DEPTH};
+    switch (io->method) {
+    case SLUICE_DIRECT: p.depth = 1; break;
+    case SLUICE_LIST: break;
+    case SLUICE_SIEVE: p.gap = may_sieve ? INT64_MAX : 0; break;
+    case SLUICE_AUTO:
+    case SLUICE_MAPPED:
+        if (cold)
+            p.gap = COLD_GAP;
+        else if (may_sieve)
+            p.gap = (int64_t)(f->call / f->byte * (write ? (double)WRITE_CALL / WRITE_BYTE : 1.0));
+    }
+    /* Told to sieve, a window is all the memory there is: fewer, longer requests, as the method is described. */
+    p.window = io->method == SLUICE_SIEVE ? io->memory : sluice_min(cold ? COLD_WINDOW : WINDOW, io->memory);
+    p.buffer = cold && f->depth > 1 ? sluice_min(4 * p.window, io->memory) : p.window;
+    return p;
+}

@@ -1,0 +1,98 @@
+/* io.h: transfer: the bytes of a set in the file from or to the bytes of a set in memory, k-th to k-th.
+ *
+ * Here: one process for itself. Four ways, of which AUTO takes the cheapest (choose.c):
+ *
+ *   direct    each run of the file set is a request                     few long runs
+ *   list      the same, many requests in flight                         many runs far apart, cold
+ *   sieve     runs and the gaps between them together, through a buffer  many short runs close together
+ *   mapped    copies from or to a mapping, no call at all               cached files
+ *
+ * Direct, list and sieve are one piece of code: the file set is *covered* by a set whose small gaps are filled
+ * (sluice_set_coarsen; no gap for direct, every gap for sieve) and the runs of the cover are requested. Where a run
+ * of the cover is all wanted it goes straight to memory, else through the buffer. A write reads such a run first, in
+ * a range that this handle owns or has locked.
+ */
+#ifndef SLUICE_IO_H
+#define SLUICE_IO_H
+
+#include "sluice_io.h"
+#include "sluice_set.h"
+#include "store/store.h"
+
+typedef struct sluice_io {
+    sluice_store *store;
+    sluice_map *map; /* NULL: not yet, or not possible */
+    bool map_tried, no_map;
+    bool writable;
+    bool exclusive; /* no one else writes the file */
+    bool locks;     /* ranges can be locked */
+    sluice_method method;
+    int64_t memory; /* for all buffers */
+    unsigned char *buf;
+    int64_t cap;
+    sluice_counts counts;
+} sluice_io;
+
+/* One part of a transfer. mem.set NULL: packed. */
+typedef struct sluice_io_part {
+    const sluice_set *file;
+    sluice_side mem;
+} sluice_io_part;
+
+enum { SLUICE_IO_DEPTH = 64, SLUICE_IO_VECTOR = 512 }; /* requests and pieces of memory in a batch */
+
+/* How parts are requested. */
+typedef struct sluice_io_plan {
+    int64_t gap;    /* gaps up to this are moved along */
+    int64_t window; /* longest range moved through the buffer at once */
+    int64_t buffer; /* bytes of buffer for all that is in flight */
+    int depth;      /* requests in a batch, at most SLUICE_IO_DEPTH */
+} sluice_io_plan;
+
+/* choose.c. Pure. */
+sluice_io_plan sluice_io_choose(const sluice_io *io, bool write);
+
+/* Local. Moves all parts; for writes later parts win. why names the call, the file and the offset. */
+int sluice_io_read(sluice_io *io, const sluice_io_part *part, int n, sluice_reason *why);
+int sluice_io_write(sluice_io *io, const sluice_io_part *part, int n, sluice_reason *why);
+
+/* mapped.c. Local. true if the part was moved through the mapping of the file. */
+bool sluice_io_mapped(sluice_io *io, bool write, const sluice_io_part *part);
+
+/* batch.c. Another limit; returns the old one. A buffer that is too large for it goes. */
+int64_t sluice_io_limit(sluice_io *io, int64_t memory);
+
+/* batch.c. Local. Gives buffers and mapping back; the store stays open. */
+void sluice_io_release(sluice_io *io);
+
+/* batch.c: requests collected until the depth, the buffer or the vector is full, then moved together. */
+typedef struct sluice_io_segment {
+    int64_t lo, hi;
+    unsigned char *buf; /* NULL: straight to or from memory */
+    bool holes;         /* not all of [lo, hi) is wanted */
+} sluice_io_segment;
+typedef struct sluice_io_batch {
+    sluice_io *io;
+    sluice_io_plan plan;
+    int64_t used;   /* of the buffer */
+    int n, nvector; /* requests; pieces of memory */
+    sluice_req req[SLUICE_IO_DEPTH];
+    sluice_io_segment seg[SLUICE_IO_DEPTH];
+    struct iovec vector[SLUICE_IO_VECTOR];
+} sluice_io_batch;
+
+void sluice_io_batch_start(sluice_io_batch *b, sluice_io *io, sluice_io_plan plan);
+
+/* Walks the cover of a set and calls flush(b, arg) for each batch, and at the end. `straight`: the part whose memory
+ * is moved without the buffer where the cover is all wanted, or NULL. */
+typedef int sluice_io_flush(sluice_io_batch *b, void *arg, sluice_reason *why);
+int sluice_io_batch_walk(sluice_io_batch *b, const sluice_set *wanted, const sluice_io_part *straight,
+                         sluice_io_flush *flush, void *arg, sluice_reason *why);
+
+/* Moves what was collected and counts it. */
+int sluice_io_batch_move(sluice_io_batch *b, bool write, sluice_reason *why);
+
+/* The part itself, if its pieces of memory are long enough to move straight, else NULL. */
+const sluice_io_part *sluice_io_straight(const sluice_io_part *part);
+
+#endif

@@ -1,0 +1,59 @@
+/* mapped.c: moving a part through the mapping of the file, if all of it is cached.
+ *
+ * Reading is copying. So is writing, and only what is named is stored, so that holes need no care; but it changes the
+ * file behind the back of handles that read, change and write back a range, so the lock that keeps them out is taken.
+ */
+#include "io/io.h"
+
+/* Longer runs are written by calls: for a page that was not written lately, the fault costs more than the call. */
+enum { LONG_RUN = 32 << 10 };
+
+typedef struct copy {
+    sluice_side dst, src;
+    int64_t n;
+} copy;
+
+static void copy_part(void *arg) {
+    copy *c = arg;
+    sluice_move(&c->dst, &c->src, c->n);
+}
+
+/* Whether every byte of the set can be reached through the mapping; asks once per stretch. */
+static bool all_ready(sluice_map *map, const sluice_set *file, bool fetch) {
+    int64_t x = sluice_set_lo(file), hi = sluice_set_hi(file);
+    while (x >= 0 && x < hi) {
+        int64_t end = (x / SLUICE_MAP_STRETCH + 1) * SLUICE_MAP_STRETCH;
+        if (!sluice_map_ready(map, x, sluice_min(end, hi) - x, fetch)) return false;
+        x = sluice_set_next(file, end);
+    }
+    return true;
+}
+
+static sluice_map *map_of(sluice_io *io) {
+    if (!io->map_tried) {
+        io->map_tried = true;
+        if (sluice_map_open(&io->map, io->store, io->writable)) io->map = NULL;
+    }
+    return io->map;
+}
+
+/* A fault on the way is no error yet: the requests that follow find out what is wrong and say so. */
+bool sluice_io_mapped(sluice_io *io, bool write, const sluice_io_part *part) {
+    const sluice_set *file = part->file;
+    bool forced = io->method == SLUICE_MAPPED;
+    if (io->no_map || (io->method != SLUICE_AUTO && !forced) || !map_of(io)) return false;
+    if (write && !sluice_map_writable(io->map)) return false;
+    if (write && !forced && file->size / LONG_RUN >= sluice_set_nruns(file)) return false;
+    if (!all_ready(io->map, file, forced)) return false;
+    sluice_side mapped = {sluice_map_base(io->map), file, 0, 0};
+    copy c = {write ? mapped : part->mem, write ? part->mem : mapped, file->size};
+    int64_t lo = sluice_set_lo(file), len = sluice_set_hi(file) - lo;
+    bool lock = write && !io->exclusive && io->locks;
+    if (lock && sluice_store_lock(io->store, lo, len, true, NULL)) return false;
+    int err = sluice_map_guard(io->map, copy_part, &c);
+    if (lock && sluice_store_lock(io->store, lo, len, false, NULL)) return false;
+    if (err) return false;
+    *(write ? &io->counts.mapped_written : &io->counts.mapped_read) += c.n;
+    *(write ? &io->counts.wanted_written : &io->counts.wanted_read) += c.n;
+    return true;
+}

@@ -1,0 +1,80 @@
+/* read.c: reading parts, through the mapping or by requests. */
+#include "io/io.h"
+#include <errno.h>
+#include <stdlib.h>
+
+/* Parts in the order of their first byte, and the first one that is not finished. */
+typedef struct sweep {
+    const sluice_io_part **part;
+    int n, first;
+} sweep;
+
+static int by_start(const void *a, const void *b) {
+    int64_t x = sluice_set_lo((*(const sluice_io_part *const *)a)->file);
+    int64_t y = sluice_set_lo((*(const sluice_io_part *const *)b)->file);
+    return (x > y) - (x < y);
+}
+
+/* Hands the bytes of a segment in the buffer to all parts that want some. */
+static void deliver(sluice_io *io, sweep *s, const sluice_io_segment *seg) {
+    for (int i = s->first; i < s->n; i++) {
+        const sluice_io_part *p = s->part[i];
+        if (sluice_set_lo(p->file) >= seg->hi) break;
+        if (sluice_set_hi(p->file) <= seg->lo) {
+            if (i == s->first) s->first++;
+            continue;
+        }
+        int64_t from = sluice_set_rank(p->file, seg->lo), n = sluice_set_rank(p->file, seg->hi) - from;
+        sluice_side src = {seg->buf, p->file, seg->lo, from}, dst = p->mem;
+        dst.from += from;
+        io->counts.wanted_read += sluice_move(&dst, &src, n);
+    }
+}
+
+static int flush(sluice_io_batch *b, void *arg, sluice_reason *why) {
+    int err = sluice_io_batch_move(b, false, why);
+    for (int i = 0; i < b->n && !err; i++) {
+        if (b->seg[i].buf)
+            deliver(b->io, arg, &b->seg[i]);
+        else
+            b->io->counts.wanted_read += b->seg[i].hi - b->seg[i].lo;
+    }
+    return err;
+}
+
+/* The union of the file sets of [first, last), by halves. */
+static int unite(sluice_set *out, const sweep *s, int first, int last) {
+    if (last - first == 1) return sluice_set_copy(out, s->part[first]->file);
+    sluice_set high = SLUICE_SET_EMPTY;
+    int half = first + (last - first) / 2;
+    int err = unite(out, s, first, half);
+    if (!err) err = unite(&high, s, half, last);
+    if (!err) err = sluice_set_union(out, out, &high);
+    sluice_set_free(&high);
+    return err;
+}
+
+static int request(sluice_io *io, sweep *s, sluice_reason *why) {
+    sluice_io_batch b;
+    sluice_set all = SLUICE_SET_EMPTY;
+    sluice_io_batch_start(&b, io, sluice_io_choose(io, false));
+    if (s->n == 1) return sluice_io_batch_walk(&b, s->part[0]->file, sluice_io_straight(s->part[0]), flush, s, why);
+    int err = unite(&all, s, 0, s->n);
+    if (err)
+        sluice_refuse(why, err, -1, "%s: %s", io->store->name, sluice_strerror(err));
+    else
+        err = sluice_io_batch_walk(&b, &all, NULL, flush, s, why);
+    sluice_set_free(&all);
+    return err;
+}
+
+int sluice_io_read(sluice_io *io, const sluice_io_part *part, int n, sluice_reason *why) {
+    sweep s = {sluice_mem_alloc((size_t)n + 1, sizeof *s.part), 0, 0};
+    if (!s.part) return sluice_refuse(why, -ENOMEM, -1, "%s: no memory for %d parts", io->store->name, n);
+    for (int i = 0; i < n; i++)
+        if (part[i].file->size && !sluice_io_mapped(io, false, &part[i])) s.part[s.n++] = &part[i];
+    qsort(s.part, (size_t)s.n, sizeof *s.part, by_start);
+    int err = s.n ? request(io, &s, why) : 0;
+    sluice_mem_free(s.part);
+    return err;
+}

@@ -1,0 +1,63 @@
+/* write.c: writing parts. Where the cover of a part has holes, what is in them is read first and written back with
+ * the rest; so that no one changes it in between, the range is locked unless the handle owns the file. All writes
+ * take that lock: one that did not could fall between another handle's read and write, and be lost.
+ */
+#include "io/io.h"
+#include <errno.h>
+
+static int preread(sluice_io_batch *b, sluice_reason *why) {
+    sluice_req req[SLUICE_IO_DEPTH];
+    int n = 0;
+    for (int i = 0; i < b->n; i++)
+        if (b->seg[i].holes) req[n++] = b->req[i];
+    if (n == 0) return 0;
+    int64_t moved = 0;
+    int err = sluice_store_xfer(b->io->store, false, req, n, &moved, why);
+    b->io->counts.calls_read += n;
+    b->io->counts.bytes_read += moved;
+    b->io->counts.preread += moved;
+    return err;
+}
+
+/* Bytes of the segment that are wanted, put into its buffer if it has one. */
+static int64_t fill(const sluice_io_segment *seg, const sluice_io_part *part) {
+    int64_t from = sluice_set_rank(part->file, seg->lo), n = sluice_set_rank(part->file, seg->hi) - from;
+    if (seg->buf) {
+        sluice_side dst = {seg->buf, part->file, seg->lo, from}, src = part->mem;
+        src.from += from;
+        sluice_move(&dst, &src, n);
+    }
+    return n;
+}
+
+static int write_locked(sluice_io_batch *b, const sluice_io_part *part, sluice_reason *why) {
+    int64_t wanted = 0;
+    int err = preread(b, why);
+    for (int i = 0; i < b->n && !err; i++) wanted += fill(&b->seg[i], part);
+    if (!err) err = sluice_io_batch_move(b, true, why);
+    if (!err) b->io->counts.wanted_written += wanted;
+    return err;
+}
+
+static int flush(sluice_io_batch *b, void *arg, sluice_reason *why) {
+    sluice_store *s = b->io->store;
+    int64_t lo = b->seg[0].lo, len = b->seg[b->n - 1].hi - lo;
+    if (b->io->exclusive || !b->io->locks) return write_locked(b, arg, why);
+    int err = sluice_store_lock(s, lo, len, true, why);
+    if (err) return err;
+    err = write_locked(b, arg, why);
+    int unlocked = sluice_store_lock(s, lo, len, false, err ? NULL : why);
+    return err ? err : unlocked;
+}
+
+int sluice_io_write(sluice_io *io, const sluice_io_part *part, int n, sluice_reason *why) {
+    sluice_io_batch b;
+    int err = 0;
+    for (int i = 0; i < n && !err; i++) {
+        sluice_io_part p = part[i];
+        if (p.file->size == 0 || sluice_io_mapped(io, true, &p)) continue;
+        sluice_io_batch_start(&b, io, sluice_io_choose(io, true));
+        err = sluice_io_batch_walk(&b, p.file, sluice_io_straight(&p), flush, &p, why);
+    }
+    return err;
+}
