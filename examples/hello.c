@@ -1,36 +1,33 @@
-/* hello.c: what process 3 of 8 has of a section of an 8 TB array, without touching a byte of it. */
+/* hello.c: an array in a file: write a part of it, read another. */
 #include <sluice.h>
 #include <stdio.h>
+#include <stdlib.h>
+
+static void must(int error) {
+    if (!error) return;
+    fprintf(stderr, "hello: %s\n", sluice_errmsg());
+    exit(1);
+}
 
 int main(void) {
-    /* 1 000 000 x 1 000 000 doubles; wanted is every third column of rows 0 to 999. */
-    sluice_shape array = {.ndims = 2, .order = SLUICE_ROW_MAJOR, .elem = 8, .dim = {1000000, 1000000}};
-    sluice_range part[] = {{.start = 0, .count = 1000, .step = 1}, {.start = 0, .count = 333334, .step = 3}};
+    /* 100 000 x 200 000 doubles, 160 GB of zeros that take no room on the disk yet; NumPy can open it, too. */
+    sluice_desc field = {.format = SLUICE_NPY, .shape = {.ndims = 2, .dim = {100000, 200000}}, .type = "float64"};
+    sluice_array *a;
+    must(sluice_create(&a, "hello.npy", &field, &(sluice_options){.replace = 1}));
 
-    /* It is distributed over 2 x 4 processes: blocks of rows, columns dealt five at a time. */
-    sluice_dist dist[] = {{.kind = SLUICE_DIST_BLOCK}, {.kind = SLUICE_DIST_CYCLIC, .block = 5}};
-    int grid[] = {2, 4};
+    /* Rows 70 000 to 70 002; of these, every 50 000th column. */
+    sluice_range part[] = {{.start = 70000, .count = 3, .step = 1}, {.start = 0, .count = 4, .step = 50000}};
+    double values[3][4] = {{1, 2, 3, 4}, {5, 6, 7, 8}, {9, 10, 11, 12}};
+    must(sluice_write(a, part, values));
+    must(sluice_close(a));
 
-    sluice_set section = SLUICE_SET_EMPTY, mine = SLUICE_SET_EMPTY, common = SLUICE_SET_EMPTY;
-    sluice_reason why = {0};
-    int error = sluice_set_section(&section, &array, part, &why);
-    if (!error) error = sluice_set_hpf(&mine, &array, dist, grid, 3, &why);
-    if (!error) error = sluice_set_intersect(&common, &section, &mine);
-    if (error) {
-        fprintf(stderr, "hello: %s %s\n", sluice_strerror(error), why.text);
-        return 1;
-    }
-    printf("process 3 has %lld of the %lld bytes, in %lld runs; the first of them:\n", (long long)common.size,
-           (long long)section.size, (long long)sluice_set_nruns(&common));
-
-    sluice_cursor cursor;
-    sluice_run run;
-    sluice_cursor_init(&cursor, &common);
-    for (int i = 0; i < 4 && sluice_cursor_run(&cursor, &run); i++)
-        printf("%lld bytes at offset %lld\n", (long long)run.len, (long long)run.off);
-
-    sluice_set_free(&section);
-    sluice_set_free(&mine);
-    sluice_set_free(&common);
-    return 0;
+    /* A larger part that has some of them: rows 69 999 to 70 003, every 25 000th column. */
+    sluice_range larger[] = {{.start = 69999, .count = 5, .step = 1}, {.start = 0, .count = 8, .step = 25000}};
+    double back[5][8];
+    must(sluice_open(&a, "hello.npy", SLUICE_READ, NULL, NULL));
+    must(sluice_read(a, larger, back));
+    must(sluice_close(a));
+    for (int i = 0; i < 5; i++)
+        for (int k = 0; k < 8; k++) printf("%3g%s", back[i][k], k < 7 ? " " : "\n");
+    return remove("hello.npy") != 0;
 }

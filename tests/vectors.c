@@ -29,7 +29,7 @@ static const struct {
     {"intersect", vcase_intersect, "e1 e2 D L runs proj1_runs period1 proj2_runs period2 copy_segments"},
     {"redistribute", vcase_redistribute, "p1 d1 p2 d2 D L bytes segments messages total_segments match_degree"},
     {"gather_scatter", vcase_gather_scatter, "set positions m M gathered scattered_over_zeros"},
-    {"section", vcase_section,
+    {"section", vcase_section_placed,
      "shape order base elemsize header section section_shape offsets byte_runs sieve buffer_shape index "
      "file_to_buffer"},
     {"hpf_1d", vcase_hpf_1d, "N P dist owner_local globals"},
@@ -37,6 +37,7 @@ static const struct {
     {"file_domains", vcase_file_domains,
      "shape order base io_procs k requests static static_balanced dynamic dynamic_balanced blockcyclic "
      "element_ranges"},
+    {"reuse", vcase_reuse, "ocla icla lower upper start calls calls_before_minus1"},
     {"paper_examples", vcase_paper_examples,
      "what set runs size pattern disp x map y unmap prev next falls V S result bytes proj_V proj_S "
      "map_S_of_unmap_V_4 positions"},

@@ -72,6 +72,7 @@ void vcase_same_ints(vcase *c, const json_t *expected, const int64_t *got, size_
 typedef void vcase_check(vcase *c);
 vcase_check vcase_falls_enum, vcase_nested_enum, vcase_pitfalls, vcase_cut, vcase_intersect_falls, vcase_gather_scatter;
 vcase_check vcase_pattern, vcase_map, vcase_intersect, vcase_redistribute, vcase_paper_examples;
+vcase_check vcase_reuse, vcase_section_placed; /* with files */
 vcase_check vcase_section, vcase_hpf_1d, vcase_hpf_nd, vcase_file_domains;
 
 /* The papers' figures build on each other: what vcase_paper_examples() keeps between cases, in c->state. */

@@ -1,0 +1,135 @@
+/* pfile.c: files, their headers, and whole local arrays.
+ *
+ * PASSION opens a file before it knows what is in it; the OCAD comes with each call, and may be another one each time.
+ * So a file is opened as an array of no elements behind its header, and its handle takes on the shape of the OCAD when
+ * it is used with one. Transfers that were started before are bound to bytes already and are completed first.
+ */
+#include "passion/inside.h"
+#include <errno.h>
+#include <string.h>
+
+static int open_or_create(sluice_array **a, const char *path, int placement) {
+    const sluice_desc bytes = {.format = SLUICE_RAW, .shape = {.ndims = 1, .elem = 1}};
+    /* A local array file has no other writer, so its ranges need not be locked. */
+    const sluice_options o = {.size = sizeof o, .exclusive = placement == PASSION_LOCAL};
+    int err = sluice_open(a, path, SLUICE_WRITE, &bytes, &o);
+    if (err == -ENOENT) err = sluice_create(a, path, &bytes, &o);
+    /* Someone else of the group may have made it in between. */
+    return err == -EEXIST ? sluice_open(a, path, SLUICE_WRITE, &bytes, &o) : err;
+}
+
+PFILE *PASSION_open(char *FileName, unsigned int HeaderSize) {
+    int placement = sluice_settings_placement();
+    if (!FileName) {
+        sluice_errmsg_fail(SLUICE_E_ARGUMENT, "PASSION_open: no file name");
+        return NULL;
+    }
+    PFILE *f = sluice_mem_alloc(1, sizeof *f);
+    if (!f) {
+        sluice_errmsg_fail(-ENOMEM, "PASSION_open: no memory");
+        return NULL;
+    }
+    *f = (PFILE){.header_size = HeaderSize, .placement = placement};
+    if (open_or_create(&f->array, FileName, placement)) {
+        sluice_mem_free(f);
+        return NULL;
+    }
+    sluice_store *store = f->array->io.store;
+    f->fd = store->ops->fd(store);
+    f->array->desc.shape.header = HeaderSize;
+    return f;
+}
+
+int PASSION_close(PFILE *file) {
+    if (!file) return sluice_errmsg_fail(SLUICE_E_ARGUMENT, "PASSION_close: no file");
+    sluice_prefetch_complete(file);
+    while (file->reuse) PASSION_free_REUSE(file->reuse);
+    int err = sluice_close(file->array);
+    sluice_mem_free(file);
+    return err;
+}
+
+int PASSION_read_header(PFILE *file, char *HBuf) {
+    if (!file || !HBuf) return sluice_errmsg_fail(SLUICE_E_ARGUMENT, "PASSION_read_header: no file or no buffer");
+    sluice_store *store = file->array->io.store;
+    sluice_reason why;
+    int64_t size = sluice_store_size(store, &why);
+    if (size < 0) return sluice_errmsg_set(&why);
+    if (size < file->header_size)
+        return sluice_errmsg_fail(SLUICE_E_FORMAT,
+                                  "PASSION_read_header %s: it has %lld bytes, its header would have %u", store->name,
+                                  (long long)size, file->header_size);
+    return sluice_read_header(file->array, HBuf, file->header_size);
+}
+
+int PASSION_write_header(PFILE *file, char *HBuf) {
+    if (!file || !HBuf) return sluice_errmsg_fail(SLUICE_E_ARGUMENT, "PASSION_write_header: no file or no buffer");
+    return sluice_write_header(file->array, HBuf, file->header_size);
+}
+
+static bool same_shape(const sluice_shape *a, const sluice_shape *b) {
+    return a->ndims == b->ndims && a->order == b->order && a->elem == b->elem && a->header == b->header &&
+           !memcmp(a->dim, b->dim, (size_t)a->ndims * sizeof *a->dim);
+}
+
+/* The handle becomes one of another array in the same file. */
+static int reshape(PFILE *f, const sluice_shape *shape, const char *call) {
+    sluice_array *a = f->array;
+    sluice_desc d = {.format = SLUICE_RAW, .shape = *shape};
+    sluice_reason why;
+    if (sluice_desc_settle(&d, &why))
+        return sluice_errmsg_fail(why.error, "%s %s: %s", call, a->io.store->name, why.text);
+    sluice_background_drain(a);
+    a->desc = d;
+    sluice_type_parse(&a->type, d.type);
+    f->whole = 0;
+    return 0;
+}
+
+static int lengthen(PFILE *f, bool write, const char *call) {
+    sluice_store *store = f->array->io.store;
+    sluice_reason why;
+    int64_t size = sluice_store_size(store, &why), end = sluice_desc_end(&f->array->desc);
+    if (size < 0) return sluice_errmsg_set(&why);
+    if (size < end) {
+        if (!write)
+            return sluice_errmsg_fail(SLUICE_E_FORMAT, "%s %s: it has %lld bytes, but its array ends at byte %lld",
+                                      call, store->name, (long long)size, (long long)end);
+        if (sluice_store_resize(store, end, &why)) return sluice_errmsg_set(&why);
+    }
+    f->whole = 1;
+    return 0;
+}
+
+int sluice_pfile_check(const PFILE *f, const OCAD *o, bool local, const char *call) {
+    if (!f || !o) return sluice_errmsg_fail(SLUICE_E_ARGUMENT, "%s: no file or no OCAD", call);
+    const char *name = f->array->io.store->name;
+    if (!o->filled) return sluice_errmsg_fail(SLUICE_E_ARGUMENT, "%s %s: the OCAD is not filled in", call, name);
+    if (local && f->placement != PASSION_LOCAL)
+        return sluice_errmsg_fail(SLUICE_E_ARGUMENT, "%s %s: only in the local placement model", call, name);
+    return 0;
+}
+
+int sluice_pfile_view(PFILE *f, const OCAD *o, bool write, const char *call) {
+    sluice_shape shape = sluice_ocad_shape(o, f->placement);
+    shape.header = f->header_size;
+    int err = same_shape(&shape, &f->array->desc.shape) ? 0 : reshape(f, &shape, call);
+    return err || f->whole ? err : lengthen(f, write, call);
+}
+
+/* The file made ready for a transfer of its whole local array. */
+static int view_whole(PFILE *f, const OCAD *o, const char *array, bool write, const char *call) {
+    int err = sluice_pfile_check(f, o, true, call);
+    if (!err && !array) err = sluice_errmsg_fail(SLUICE_E_ARGUMENT, "%s %s: no array", call, f->array->io.store->name);
+    return err ? err : sluice_pfile_view(f, o, write, call);
+}
+
+int PASSION_read(PFILE *file, OCAD *ocad, char *Array) {
+    int err = view_whole(file, ocad, Array, false, "PASSION_read");
+    return err ? err : sluice_read(file->array, NULL, Array);
+}
+
+int PASSION_write(PFILE *file, OCAD *ocad, char *Array) {
+    int err = view_whole(file, ocad, Array, true, "PASSION_write");
+    return err ? err : sluice_write(file->array, NULL, Array);
+}
