@@ -134,6 +134,11 @@ for order in C F; do
 done
 is '{(35,39,5,1)}' set show --shape 8x5 '[-1,:]'
 is 5 set size --shape 8x5 '[-1,:]'
+is 5 set size --shape 8x5 '[-1]'
+is 8 set size --shape 8x5 '[..., -1]'
+is 10 set size --shape 8x5 '[6:99]'
+is "$(lines 0-4 10-14)" set enum --shape 8x5 '[0:4:2]'
+status=1 is different set equal --shape 8x5 '[0]' '[1]'
 is 0 set size --shape 8x5 '[3:3,:]'
 is 0 set size --shape 8x5 '[5:3,:]'
 is 8796093022208 set size --shape 1Mx1M --type float64 '[:,:]'
@@ -268,14 +273,12 @@ bad 'character 1 (' set enum $'\xff'
 bad 'expected one set, not a partition' set enum '0-1;2-3'
 bad "'[1:2]', character 1 ('['): a section needs an array" set enum '[1:2]'
 bad "character 1 ('b'): a distribution needs an array" set enum 'block@2:1'
-bad "character 5 (']'): expected ','" set enum --shape 8x8 '[1:2]'
-bad "character 4 ('9'): 9 is outside dimension 0" set enum --shape 8x8 '[1:9,2]'
-bad "character 6 ('8'): 8 is outside dimension 1" set enum --shape 8x8 '[1:8,8]'
-bad "character 6 ('-'): -9 is outside" set enum --shape 8x8 '[1:8,-9]'
-bad "character 6 ('0'): a step" set enum --shape 8x8 '[1:8:0,2]'
-bad "character 6 ('-'): a step" set enum --shape 8x8 '[1:8:-1,2]'
+bad "character 6 ('8'): index 8 is outside dimension 1" set enum --shape 8x8 '[1:8,8]'
+bad "character 6 ('-'): index -9 is outside" set enum --shape 8x8 '[1:8,-9]'
+bad "character 6 ('0'): step 0" set enum --shape 8x8 '[1:8:0,2]'
+bad "character 6 ('-'): step -1" set enum --shape 8x8 '[1:8:-1,2]'
 bad "character 2 ('x')" set enum --shape 8x8 '[x,2]'
-bad "character 7 (','): expected ']'" set enum --shape 8x8 '[1:8,2,3]'
+bad "character 8 ('3'): too many indices" set enum --shape 8x8 '[1:8,2,3]'
 bad "character 7 (the end)" set enum --shape 8x8 '[1:8,2'
 bad "character 8 ('x')" set enum --shape 8x8 '[1:8,2]x'
 bad "character 6 ('@'): expected ','" set enum --shape 8x8 'block@2:0'
@@ -325,7 +328,9 @@ bad 'give --shape' explain
 bad '--dist without --grid' explain --shape 4x4 --dist 'block,*'
 bad '--grid without --dist' explain --shape 4x4 --grid 4
 bad '--align without --domains' explain --shape 4x4 --align 4
-bad "section '[1]', character 3" explain --shape 4x4 --section '[1]'
+bad "section '[1', character 3" explain --shape 4x4 --section '[1'
+bad "section '1', character 1 ('1'): expected '['" explain --shape 4x4 --section 1
+bad "section '[1]x', character 4 ('x')" explain --shape 4x4 --section '[1]x'
 bad "distribution 'block', character 6" explain --shape 4x4 --dist block --grid 4
 bad "grid '4y', character 2" explain --shape 4x4 --dist 'block,*' --grid 4y
 bad "domains 'foo', character 1" explain --shape 4x4 --domains foo
@@ -378,12 +383,14 @@ awk -v folder="$folder" '
     on { want = want $0 "\n" }' "$readme" "$SLUICE_SRC"/man/*.1
 examples=0
 for script in "$folder"/*.example; do
-    sed -i "s|^build/|$SLUICE_BUILD/|" "$script"
-    PATH=$(dirname "$SLUICE_BIN"):$PATH bash "$script" >"$folder/got" 2>&1
+    sed -i "s|^build/|'$SLUICE_BUILD'/|" "$script"
+    mkdir "${script%.example}"
+    (cd "${script%.example}" && PATH=$(dirname "$SLUICE_BIN"):$PATH bash "$script") >"$folder/got" 2>&1
+    rm -rf "${script%.example}"
     diff -u "${script%.example}.want" "$folder/got" || fail "the example above is not what is printed"
     examples=$((examples + 1))
 done
-[ $examples -ge 8 ] || fail "only $examples examples were found in README.md and man/"
+[ $examples -ge 12 ] || fail "only $examples examples were found in README.md and man/"
 
 # ---- The demo runs ----
 SLUICE_BIN=$SLUICE_BIN bash "$SLUICE_SRC/tools/demo.sh" >"$folder/out" 2>&1 || fail "demo: status $?"

@@ -1,8 +1,9 @@
 #!/bin/sh
-# setup.sh [dev]: installs what Sluice needs and this machine does not have. A no-op when all is there.
+# setup.sh [dev|bench]: installs what Sluice needs and this machine does not have. A no-op when all is there.
 #
 #   tools/setup.sh          to build and test: a C compiler, make, cmake, pkg-config, jansson, liburing, an MPI
 #   tools/setup.sh dev      also what .ci/run needs: both MPIs, clang, clang-format, gcovr, mandoc
+#   tools/setup.sh bench    also the libraries that the benches have as peers: numpy, h5py, netCDF4
 #
 # MPI=mpich or MPI=openmpi in the environment asks for that one; without it any MPI will do, and MPICH is installed if
 # there is none. Packages are installed with apt-get (Debian, Ubuntu); elsewhere the missing ones are named.
@@ -56,6 +57,13 @@ if [ "${1:-}" = dev ]; then
     need 'clang-format 14' clang-format-14 has clang-format-14
     need 'gcovr' gcovr has gcovr
     need 'mandoc' mandoc has mandoc
+fi
+if [ "${1:-}" = bench ]; then
+    for module in numpy h5py netCDF4; do
+        package=python3-$(echo $module | tr '[:upper:]' '[:lower:]')
+        need "$module for Python" "$package" /usr/bin/python3 -c "import $module"
+    done
+    need 'h5repack' hdf5-tools has h5repack
 fi
 
 [ -n "$missing" ] || exit 0

@@ -14,28 +14,8 @@ enum {
 };
 static const char indent[] = "          ";
 
-/* "384 bytes", "1310720 bytes (1.25 MiB)". */
-static const char *bytes(int64_t n) {
-    static char text[4][64]; /* so that one printf can use four */
-    static int turn;
-    static const char *const unit[] = {"KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
-    char *out = text[turn = (turn + 1) % 4];
-    double scaled = (double)n / 1024;
-    int u = 0;
-    for (; scaled >= 1024; u++) scaled /= 1024;
-    if (n < 10240)
-        snprintf(out, sizeof *text, "%" PRId64 " byte%s", n, n == 1 ? "" : "s");
-    else
-        snprintf(out, sizeof *text, "%" PRId64 " bytes (%.3g %s)", n, scaled, unit[u]);
-    return out;
-}
-
 /* The bytes and runs of a set, in two columns. */
-static void print_amount(const sluice_set *s) { printf("%18" PRId64 "%14" PRId64, s->size, sluice_set_nruns(s)); }
-
-static void print_extents(const int64_t *extent, int n) {
-    for (int d = 0; d < n; d++) printf("%s%" PRId64, d ? " x " : "", extent[d]);
-}
+static void print_amount(const sluice_set *s) { printf(" %17" PRId64 " %13" PRId64, s->size, sluice_set_nruns(s)); }
 
 /* ---- the section ---- */
 
@@ -43,17 +23,17 @@ static void explain_section(const options *o, const sluice_set *whole, const slu
     const sluice_shape *a = &o->array;
     int64_t count[SLUICE_MAX_DIMS];
     printf("array     ");
-    print_extents(a->dim, a->ndims);
+    words_extents(stdout, a->dim, a->ndims);
     if (o->type && (*o->type < '0' || *o->type > '9'))
         printf(" %s", o->type);
     else
-        printf(" elements of %s", bytes(a->elem));
-    printf(", %s-major: %s", a->order == SLUICE_ROW_MAJOR ? "row" : "column", bytes(whole->size));
-    if (a->header) printf(" after a header of %s", bytes(a->header));
+        printf(" elements of %s", words_bytes(a->elem));
+    printf(", %s: %s", words_order(a->order), words_bytes(whole->size));
+    if (a->header) printf(" after a header of %s", words_bytes(a->header));
     printf("\n\nsection   %s: ", o->section ? o->section : "all");
     for (int d = 0; d < a->ndims; d++) count[d] = range[d].count;
-    print_extents(count, a->ndims);
-    printf(" element%s, %s\n", s->size == a->elem ? "" : "s", bytes(s->size));
+    words_extents(stdout, count, a->ndims);
+    printf(" element%s, %s\n", s->size == a->elem ? "" : "s", words_bytes(s->size));
     if (!s->size) return;
     const int64_t lo = sluice_set_lo(s), hi = sluice_set_hi(s), runs = sluice_set_nruns(s);
     if (runs == 1)
@@ -62,11 +42,11 @@ static void explain_section(const options *o, const sluice_set *whole, const slu
         printf("%s%" PRId64 " runs of %.3g byte%s on average, in bytes %" PRId64 "-%" PRId64 " of the file\n"
                "%s%.3g %% of that span of %s is wanted\n",
                indent, runs, (double)s->size / (double)runs, runs == s->size ? "" : "s", lo, hi - 1, indent,
-               100.0 * (double)s->size / (double)(hi - lo), bytes(hi - lo));
+               100.0 * (double)s->size / (double)(hi - lo), words_bytes(hi - lo));
     fputs(indent, stdout);
     notation_print(s, NOTATION);
-    printf("\n%sas a message %s; as a list of offsets and lengths %s\n", indent, bytes(sluice_set_pack(s, NULL, 0)),
-           bytes(runs > INT64_MAX / 16 ? INT64_MAX : 16 * runs));
+    printf("\n%sas a message %s; as a list of offsets and lengths %s\n", indent,
+           words_bytes(sluice_set_pack(s, NULL, 0)), words_bytes(runs > INT64_MAX / 16 ? INT64_MAX : 16 * runs));
 }
 
 /* ---- owners ---- */
@@ -89,7 +69,7 @@ static void explain_owners(const options *o, const sluice_set *section, const la
     int64_t grid[SLUICE_MAX_DIMS];
     for (int d = 0; d < a->ndims; d++) grid[d] = l->grid[d];
     printf("\nowners    %s on ", o->dist);
-    print_extents(grid, a->ndims);
+    words_extents(stdout, grid, a->ndims);
     printf(" process%s\n%s%42s%32s\n%s%-10s%-10s%18s%14s%18s%14s\n", l->nprocs == 1 ? "" : "es", indent, "its part",
            "of the section", indent, "process", "in grid", "bytes", "runs", "bytes", "runs");
     for (int p = 0; p < shown; p++) {
@@ -157,8 +137,8 @@ static void explain_domains(const options *o, const sluice_domains *d, const slu
     if (d->lo == d->hi)
         printf("nothing to divide\n");
     else
-        printf("%s, %ss of %s\n", bytes(d->hi - d->lo), d->unit == o->array.elem ? "element" : slab_name(&o->array),
-               bytes(d->unit));
+        printf("%s, %ss of %s\n", words_bytes(d->hi - d->lo),
+               d->unit == o->array.elem ? "element" : slab_name(&o->array), words_bytes(d->unit));
     if (d->lo < d->hi)
         printf("%s%52s%32s\n%s%-10s%14s%14s%14s%14s%18s%14s\n", indent, "its part of the file", "of the section",
                indent, "process", "first byte", "last byte", "bytes", "runs", "bytes", "runs");
@@ -167,8 +147,8 @@ static void explain_domains(const options *o, const sluice_domains *d, const slu
         report_error(sluice_set_intersect(&common, &part, section), "file domains");
         printf("%s%-10d", indent, p);
         if (part.size)
-            printf("%14" PRId64 "%14" PRId64 "%14" PRId64 "%14" PRId64, sluice_set_lo(&part), sluice_set_hi(&part) - 1,
-                   part.size, sluice_set_nruns(&part));
+            printf(" %13" PRId64 " %13" PRId64 " %13" PRId64 " %13" PRId64, sluice_set_lo(&part),
+                   sluice_set_hi(&part) - 1, part.size, sluice_set_nruns(&part));
         else
             printf("%14s%14s%14d%14d", "-", "-", 0, 0);
         print_amount(&common);

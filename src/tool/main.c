@@ -12,19 +12,31 @@ typedef struct entry {
 } entry;
 
 static const entry table[] = {
+    {"create", "makes an array of zeros in a file", &create_command, NULL},
+    {"info", "says what array is in a file", &info_command, NULL},
+    {"read", "prints a section of an array, or copies it to a new file", &read_command, NULL},
+    {"write", "writes a file into a section of an array", &write_command, NULL},
+    {"cp", "copies an array: other format, other storage order, only a section", &cp_command, NULL},
+    {"diff", "compares two arrays element by element", &diff_command, NULL},
+    {"fill", "sets the elements of an array", &fill_command, NULL},
     {"explain", "what a section of an array means for the file and for processes", &explain_command, NULL},
     {"set", "the algebra of sets: enumerate, map, intersect, project, compare, draw", set_commands, set_notation},
 };
 enum { TABLE = sizeof table / sizeof *table };
 
 static int help(void) {
-    printf("usage: sluice COMMAND ...\n\n"
-           "Sluice works with parts of arrays that are larger than memory. A section of an array, a distribution over\n"
-           "processes, a view and a file domain are all the same thing: a nested strided set of bytes.\n\n"
-           "commands:\n");
+    printf(
+        "usage: sluice COMMAND ...\n\n"
+        "Sluice works with parts of arrays that are larger than memory: NumPy's .npy files and raw ones, in row-major\n"
+        "or column-major order. Under it is one idea: a section of an array, a distribution over processes, a view\n"
+        "and a file domain are all the same thing, a nested strided set of bytes.\n\n"
+        "commands:\n");
     for (int i = 0; i < TABLE; i++) printf("  %-10s %s\n", table[i].name, table[i].summary);
     printf("  %-10s this text; `sluice help COMMAND` and `sluice COMMAND --help` say more\n  %-10s the version\n\n"
            "try:\n"
+           "  sluice create field.npy --shape 1000x1000 --type float64\n"
+           "  sluice fill field.npy '[10:20,:]' --iota\n"
+           "  sluice read field.npy '[10:12,:4]'\n"
            "  sluice explain --shape 16x16 --type float64 --section '[2:10,::3]' --dist 'block,*' --grid 4\n"
            "  sluice set intersect '(0,7,16,2)' '(0,3,8,4)'\n",
            "help", "--version");
@@ -82,6 +94,7 @@ static int run(int argc, char **argv) {
 
 int main(int argc, char **argv) {
     signal(SIGPIPE, SIG_DFL); /* whoever started us may ignore it; a reader that leaves ends us quietly */
+    signal(SIGXFSZ, SIG_IGN); /* a limit on the size of files is an error of the write like any other */
     const int status = argc ? run(argc - 1, argv + 1) : 2;
     report_flush();
     return status;

@@ -122,30 +122,34 @@ void notation_array(const sluice_shape *array, const char *text) {
     sluice_set none = SLUICE_SET_EMPTY;
     sluice_reason why;
     read_extents(&r, extent, pos);
-    if (sluice_set_section(&none, array, nothing, &why))
-        report_at("shape", text, why.pos < 0 ? 0 : pos[why.pos], why.text);
+    const int error = sluice_set_section(&none, array, nothing, &why);
+    if (error == -ENOMEM) report_error(error, "shape");
+    if (error) report_at("shape", text, why.pos < 0 ? 0 : pos[why.pos], why.text);
 }
 
-int64_t notation_type(const char *text) {
+void notation_type(char *name, const char *text) {
     static const struct {
-        const char *names;
-        int64_t bytes;
-    } type[] = {
-        {" byte char bool int8 uint8 i1 u1 ", 1},
-        {" short int16 uint16 float16 i2 u2 f2 ", 2},
-        {" int float int32 uint32 float32 i4 u4 f4 ", 4},
-        {" long double int64 uint64 float64 complex64 i8 u8 f8 c8 ", 8},
-        {" float128 complex128 c16 ", 16},
+        const char *word, *name;
+    } c_type[] = {
+        {"byte", "uint8"}, {"char", "int8"},     {"short", "int16"},    {"int", "int32"},
+        {"long", "int64"}, {"float", "float32"}, {"double", "float64"},
     };
-    char word[32];
     if (isdigit((unsigned char)*text)) {
         const int64_t bytes = notation_number("type", text);
         if (bytes == 0) report_at("type", text, 0, "an element has at least 1 byte");
-        return bytes;
+        snprintf(name, TYPE_NAME, "V%" PRId64, bytes);
+        return;
     }
-    if (*text && !strchr(text, ' ') && (size_t)snprintf(word, sizeof word, " %s ", text) < sizeof word)
-        for (size_t i = 0; i < sizeof type / sizeof *type; i++)
-            if (strcasestr(type[i].names, word)) return type[i].bytes;
+    const char *found = text;
+    for (size_t i = 0; i < sizeof c_type / sizeof *c_type; i++)
+        if (!strcasecmp(text, c_type[i].word)) found = c_type[i].name;
+    const size_t len = strlen(found);
+    if (len < TYPE_NAME) {
+        memcpy(name, found, len + 1);
+        if (sluice_type_size(name) > 0) return;
+        for (char *c = name; *c; c++) *c = (char)tolower((unsigned char)*c);
+        if (sluice_type_size(name) > 0) return;
+    }
     report_at("type", text, 0, "expected a name like int32, float64 or complex128, or a number of bytes");
 }
 
@@ -157,50 +161,23 @@ sluice_order notation_order(const char *text) {
 
 /* ---- sections ---- */
 
-/* A bound of a slice, or an index: counted from the end if negative; at most `most`. */
-static int64_t read_bound(reader *r, int64_t dim, int64_t most, int d) {
-    char message[96];
-    peek(r);
-    const int64_t start = r->pos, v = read_signed(r), i = v < 0 ? v + dim : v;
-    if (i >= 0 && i <= most) return i;
-    snprintf(message, sizeof message, "%" PRId64 " is outside dimension %d, which has %" PRId64 " indices", v, d, dim);
-    wrong(r, start, message);
-}
-
-static sluice_range read_slice(reader *r, int64_t dim, int d) {
-    int64_t from = 0, to = dim, step = 1;
-    if (at_number(r)) {
-        reader ahead = *r;
-        read_signed(&ahead);
-        const bool index = peek(&ahead) != ':';
-        from = read_bound(r, dim, index ? dim - 1 : dim, d);
-        if (index) return (sluice_range){from, 1, 1};
-    }
-    expect(r, ':', "expected an index or ':'");
-    if (at_number(r)) to = read_bound(r, dim, dim, d);
-    if (accept(r, ':') && at_number(r)) {
-        const int64_t start = r->pos;
-        step = read_signed(r);
-        if (step < 1) wrong(r, start, "a step must be at least 1");
-    }
-    return (sluice_range){from < to ? from : to, from < to ? sluice_ceil_div(to - from, step) : 0, step};
-}
-
+/* From '[' to ']'. */
 static void read_section(reader *r, sluice_range *range, const sluice_shape *array) {
-    char message[96];
-    expect(r, '[', "expected '['");
-    for (int d = 0; d < array->ndims; d++) {
-        snprintf(message, sizeof message, "expected ',': the array has %d dimensions", array->ndims);
-        if (d) expect(r, ',', message);
-        range[d] = read_slice(r, array->dim[d], d);
-    }
-    snprintf(message, sizeof message, "expected ']': the array has %d dimension%s", array->ndims,
-             array->ndims == 1 ? "" : "s");
-    expect(r, ']', message);
+    const char *start = r->text + r->pos, *close = strchr(start, ']');
+    const size_t len = close ? (size_t)(close - start) + 1 : strlen(start);
+    char *piece = report_alloc(len + 1, 1);
+    sluice_reason why = {.pos = -1};
+    memcpy(piece, start, len);
+    const int error = sluice_section_parse(range, array, piece, &why);
+    free(piece);
+    if (error && why.pos >= 0) wrong(r, r->pos + why.pos, why.text);
+    report_error(error, r->what);
+    r->pos += (int64_t)len;
 }
 
 void notation_section(sluice_range *range, const sluice_shape *array, const char *text) {
     reader r = {"section", text, 0};
+    if (peek(&r) != '[') wrong(&r, r.pos, "expected '['");
     read_section(&r, range, array);
     read_end(&r, "expected the end of the section");
 }

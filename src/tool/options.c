@@ -23,8 +23,23 @@ static const struct {
     {'N', "io-procs", "N", "number of processes that do I/O (default: 4)"},
     {'A', "align", "BYTES", "ends of file domains are multiples of this"},
     {'a', "all", NULL, "all processes, not only the first 16"},
+    {'T', "type", "TYPE", "its elements: int32, float64, complex128, S8, ... or a number of bytes"},
+    {'n', "order", "C|F", "of the copy: row-major (C) or column-major (F) (default: as the source)"},
+    {'r', "from-order", "C|F", "of the first file, if it is raw"},
+    {'H', "from-header", "BYTES", "of the first file, if it is raw (default: as --header)"},
+    {'M', "format", "npy|raw", "of the new file (default: npy if its name ends so, else raw)"},
+    {'O', "output", "FILE", "where to, instead of printing; also -o FILE"},
+    {'v', "value", "X", "the value, like 5, 1.5e-3 or 1+2j"},
+    {'i', "iota", NULL, "each element gets its row-major index in the array, plus --value"},
+    {'m', "memory", "BYTES", "most memory for buffers (default: 64M)"},
+    {'f', "force", NULL, "replace a file that is there, once the new one is complete"},
+    {'j', "json", NULL, "print JSON"},
 };
-enum { TABLE = sizeof table / sizeof *table };
+enum {
+    TABLE = sizeof table / sizeof *table,
+    DEFAULT_MEMORY = 64 << 20,
+    LEAST_MEMORY = 1 << 20, /* below, a header or a long element could not be held */
+};
 
 static void help_option(const char *name, const char *value, const char *help) {
     char left[64];
@@ -51,8 +66,10 @@ static int count(const char *what, const char *text, int64_t most) {
 static void set_option(options *o, char letter, const char *value) {
     switch (letter) {
     case 's': o->shape = value; break;
-    case 't': o->type = value; break;
-    case 'o': o->order = value; break;
+    case 't':
+    case 'T': o->type = value; break;
+    case 'o':
+    case 'n': o->order = value; break;
     case 'h': o->array.header = notation_number("header", value); break;
     case 'p':
         o->period = notation_number("period", value);
@@ -67,6 +84,21 @@ static void set_option(options *o, char letter, const char *value) {
     case 'N': o->io_procs = count("number of I/O processes", value, INT_MAX); break;
     case 'A': o->align = notation_number("alignment", value); break;
     case 'a': o->all = true; break;
+    case 'r': o->from_order = value; break;
+    case 'H': o->from_header = notation_number("header", value); break;
+    case 'M':
+        o->format = value;
+        if (strcmp(value, "npy") && strcmp(value, "raw")) report_at("format", value, 0, "expected npy or raw");
+        break;
+    case 'O': o->output = value; break;
+    case 'v': o->value = value; break;
+    case 'i': o->iota = true; break;
+    case 'm':
+        o->memory = notation_number("memory", value);
+        if (o->memory < LEAST_MEMORY) report_at("memory", value, 0, "expected at least 1M");
+        break;
+    case 'f': o->force = true; break;
+    case 'j': o->json = true; break;
     }
 }
 
@@ -90,20 +122,26 @@ static void read_option(options *o, const command *c, int argc, char **argv, int
     set_option(o, table[k].letter, value);
 }
 
-/* Puts the array together once all options are known. */
-static void finish(options *o) {
-    if (!o->shape && (o->type || o->order || o->array.header)) report_usage("an array needs --shape");
+/* Puts the array together once all options are known. In commands on files it is a raw file, or a new one, and some of
+ * the options have a meaning without it. */
+static void finish(options *o, const command *c) {
+    const bool files = strchr(c->options, 'T');
+    if (!files && !o->shape && (o->type || o->order || o->array.header)) report_usage("an array needs --shape");
+    if (files && !o->shape && o->type) report_usage("--type without --shape");
+    if (files && o->shape && !o->type) report_usage("--shape without --type");
+    if (o->type) notation_type(o->type_name, o->type);
+    o->array.order = o->order ? notation_order(o->order) : SLUICE_ROW_MAJOR;
+    if (o->from_order) notation_order(o->from_order);
     if (!o->shape) return;
     notation_shape(&o->array, o->shape);
-    o->array.elem = o->type ? notation_type(o->type) : 1;
-    o->array.order = o->order ? notation_order(o->order) : SLUICE_ROW_MAJOR;
+    o->array.elem = o->type ? sluice_type_size(o->type_name) : 1;
     notation_array(&o->array, o->shape);
 }
 
 const sluice_shape *options_array(const options *o) { return o->shape ? &o->array : NULL; }
 
 int options_run(const char *group, const command *c, int argc, char **argv) {
-    options o = {.width = 64, .io_procs = 4};
+    options o = {.width = 64, .io_procs = 4, .from_header = -1, .memory = DEFAULT_MEMORY};
     char **argument = argv; /* what is not an option moves to the front */
     int n = 0;
     for (int i = 0; i < argc; i++)
@@ -116,6 +154,9 @@ int options_run(const char *group, const command *c, int argc, char **argv) {
             while (++i < argc) argument[n++] = argv[i];
         } else if (!strncmp(argv[i], "--", 2)) {
             read_option(&o, c, argc, argv, &i);
+        } else if (!strcmp(argv[i], "-o") && strchr(c->options, 'O')) {
+            if (++i >= argc) report_usage("option -o needs a value, like -o FILE");
+            set_option(&o, 'O', argv[i]);
         } else if (argv[i][0] == '-' && (argv[i][1] < '0' || argv[i][1] > '9')) { /* -5 is a number */
             report_usage("%s takes no option %s", c->name, argv[i]);
         } else {
@@ -125,6 +166,6 @@ int options_run(const char *group, const command *c, int argc, char **argv) {
     if (n < c->least || (c->most >= 0 && n > c->most))
         report_usage("too %s arguments; usage: sluice %s%s%s%s%s", n < c->least ? "few" : "many", group, c->name,
                      *c->options ? " [options]" : "", *c->arguments ? " " : "", c->arguments);
-    finish(&o);
+    finish(&o, c);
     return c->run(&o, n, argument);
 }

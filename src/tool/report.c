@@ -5,10 +5,16 @@
 #include <stdlib.h>
 #include <string.h>
 
+static int failure = 1;
+
+void report_trouble(void) { failure = 2; }
+
 /* Whatever an argument holds, the message stays on one line. */
 static _Noreturn void end(int status, const char *format, va_list args) {
     char line[512];
+    progress_end();
     vsnprintf(line, sizeof line, format, args);
+    output_name(line, sizeof line);
     for (char *c = line; *c; c++)
         if ((unsigned char)*c < ' ' || *c == 127) *c = '?';
     fflush(stdout);
@@ -25,7 +31,7 @@ void report_usage(const char *format, ...) {
 void report_failure(const char *format, ...) {
     va_list args;
     va_start(args, format);
-    end(1, format, args);
+    end(failure, format, args);
 }
 
 void report_at(const char *what, const char *text, int64_t pos, const char *message) {
@@ -41,6 +47,19 @@ void report_at(const char *what, const char *text, int64_t pos, const char *mess
 void report_error(int error, const char *doing) {
     if (error == -ENOMEM || error == SLUICE_E_COMPLEX) report_failure("%s: %s", doing, sluice_strerror(error));
     if (error) report_usage("%s: %s", doing, sluice_strerror(error));
+}
+
+void report_array(int error) {
+    if (!error) return;
+    switch (error) {
+    case -ENOENT:
+    case -ENOTDIR:
+    case -EISDIR:
+    case -ENAMETOOLONG:
+    case -ELOOP: report_usage("%s", sluice_errmsg());
+    }
+    if (error > -1000 || error == SLUICE_E_COMPLEX) report_failure("%s", sluice_errmsg());
+    report_usage("%s", sluice_errmsg());
 }
 
 void *report_alloc(size_t n, size_t size) {

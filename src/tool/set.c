@@ -14,7 +14,7 @@ const char set_notation[] =
     "A PARTITION of a file is\n"
     "  SET;SET;...            sets that together are all bytes of a period; 2+SET;SET starts at file offset 2\n"
     "  block,*@4              one set for each process\n"
-    "Numbers may end in K, M, G or T (powers of 1024), except in {...}.\n";
+    "Numbers may end in K, M, G or T (powers of 1024), except in {...} and [...].\n";
 
 #define ARRAY "stoh"
 
@@ -79,13 +79,16 @@ static int run_info(const options *o, int n, char **argument) {
 static int each_offset(const options *o, int n, char **argument, int64_t (*ask)(const sluice_element *e, int64_t x)) {
     sluice_set s = SLUICE_SET_EMPTY;
     notation_set(&s, options_array(o), argument[0]);
+    /* Without a period nothing repeats: the longest leaves no room for a second copy but of its first byte. */
     const sluice_element e = {&s, o->period ? o->period : INT64_MAX, o->disp};
     if (sluice_set_hi(&s) > e.period)
         report_usage("set '%.60s' ends at %" PRId64 ", past its period of %" PRId64, argument[0], sluice_set_hi(&s) - 1,
                      e.period);
     for (int i = 1; i < n; i++) {
-        const int64_t y = ask(&e, notation_number("offset", argument[i]));
-        if (y < 0)
+        const int64_t x = notation_number("offset", argument[i]), y = ask(&e, x);
+        const bool second =
+            !o->period && (ask == sluice_element_unmap ? x >= s.size : ask != sluice_element_rank && y >= s.size);
+        if (y < 0 || second)
             puts("-");
         else
             printf("%" PRId64 "\n", y);

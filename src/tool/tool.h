@@ -1,14 +1,16 @@
 /* tool.h: the command `sluice`: what its files share.
  *
- * main.c finds the command, options.c reads what follows it, notation.c turns arguments into sets, set.c, match.c,
- * draw.c and explain.c do the work, report.c ends the program when something is wrong. Everything wrong ends it at
- * once, with one line on standard error: status 2 for what the user wrote, 1 for all else. So no function here returns
- * an error.
+ * main.c finds the command, options.c reads what follows it, notation.c turns arguments into sets and sections. Work on
+ * sets: set.c, match.c, draw.c, explain.c. Work on arrays in files: create.c, info.c, read.c, cp.c (also write),
+ * diff.c, fill.c, on top of file.c, which opens arrays, output.c, which makes new files whole or not at all, element.c,
+ * which knows what an element says, and progress.c. report.c ends the program when something is wrong. Everything wrong
+ * ends it at once, with one line on standard error: status 2 for what the user wrote, 1 for all else. So no function
+ * here returns an error.
  */
 #ifndef SLUICE_TOOL_H
 #define SLUICE_TOOL_H
 
-#include "sluice_set.h"
+#include "sluice.h"
 #include <inttypes.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -27,11 +29,33 @@ _Noreturn void report_failure(const char *format, ...) __attribute__((format(pri
 /* Ends the program if error is not 0: status 1 if memory or the budget ran out, else 2. */
 void report_error(int error, const char *doing);
 
+/* The same for calls on arrays, whose sentence is sluice_errmsg(): status 2 if there is no such file, or not such an
+ * array in it, else 1. */
+void report_array(int error);
+
+/* All that ends the program from now on ends it with status 2: 1 has a meaning of its own. */
+void report_trouble(void);
+
 /* Memory for n > 0 zeroed things, or the end. */
 void *report_alloc(size_t n, size_t size);
 
 /* What was printed must have arrived; to be called last, and now and then in a long output. */
 void report_flush(void);
+
+/* ---- words.c ---- */
+
+/* "384 bytes", "1310720 bytes (1.25 MiB)"; one printf can use four. */
+const char *words_bytes(int64_t n);
+
+/* "8 x 12" */
+void words_extents(FILE *f, const int64_t *extent, int n);
+
+/* "row-major" */
+const char *words_order(sluice_order order);
+
+/* A string or a list of numbers as JSON writes it. */
+void words_json_string(const char *text);
+void words_json_list(const int64_t *value, int n);
 
 /* ---- notation.c ---- */
 
@@ -57,13 +81,15 @@ int64_t notation_signed(const char *what, const char *text);
 /* The n > 0 of "word(n)", which starts at byte pos and ends the text. */
 int64_t notation_argument(const char *what, const char *text, int64_t pos);
 
-/* "8x8" and "float32": the extents of an array, the bytes of an element. notation_array() checks the whole. */
+/* "8x8" and "float32": the extents of an array, the type of an element by a name that the library knows.
+ * notation_array() checks the whole. */
+enum { TYPE_NAME = sizeof((sluice_desc *)0)->type };
 void notation_shape(sluice_shape *array, const char *text);
-int64_t notation_type(const char *text);
+void notation_type(char *name, const char *text);
 sluice_order notation_order(const char *text);
 void notation_array(const sluice_shape *array, const char *text);
 
-/* "[a:b:s,...]": one range per dimension. */
+/* "[a:b:s,...]": one range per dimension, see sluice_section_parse(). */
 void notation_section(sluice_range *range, const sluice_shape *array, const char *text);
 
 /* "block,cyclic(2)" and "2x2". layout_free() gives it back. */
@@ -85,11 +111,17 @@ void notation_print(const sluice_set *s, int64_t most);
 typedef struct options {
     sluice_shape array;
     const char *shape, *type, *order; /* as written; shape NULL: no array */
+    char type_name[TYPE_NAME];        /* "" if none was given */
     const char *section, *dist, *grid, *domains;
     int64_t period, disp; /* period 0: not given */
     int64_t align, width;
     int io_procs;
     bool all;
+    /* of commands on files */
+    const char *output, *format, *value, *from_order;
+    int64_t from_header; /* -1: not given */
+    int64_t memory;
+    bool force, json, iota;
 } options;
 
 /* A command, and what its help says. options: the letters of the options that it takes (options.c). */
@@ -113,10 +145,67 @@ const sluice_shape *options_array(const options *o);
 extern const command set_commands[]; /* ends with a name of NULL */
 extern const char set_notation[];    /* how sets are written, for help */
 extern const command explain_command;
+extern const command create_command, info_command, read_command, write_command, cp_command, diff_command, fill_command;
+
+/* cp.c. Copies a section (NULL: all) to a new file; a raw one has so long a header. */
+void cp_section(const options *o, sluice_array *from, const char *section, const char *path, int64_t header);
 
 int match_run(const options *o, int n, char **argument);
 int owner_run(const options *o, int n, char **argument);
 int draw_run(const options *o, int n, char **argument);
+
+/* ---- file.c ---- */
+
+/* Which of the files of a command it is: a raw one is described by --order and --header, the first of two by
+ * --from-order and --from-header where these are given. */
+typedef enum file_role { FILE_ONLY, FILE_FROM, FILE_TO } file_role;
+
+/* Opens an array: .npy as it says itself, raw as the options say. `memory` is for the handle. */
+sluice_array *file_open(const options *o, const char *path, file_role role, int mode, int64_t memory);
+
+/* Whether it is raw; and the refusal of options, by their letters, that describe raw files where there is none. */
+bool file_raw(const sluice_array *a);
+void file_unused(const options *o, const char *letters);
+
+/* The format of a new file: --format, or by its name. */
+sluice_format file_format(const options *o, const char *path);
+
+/* The section that was written (NULL: all) of an array. */
+void file_section(sluice_range *range, const sluice_array *a, const char *text);
+
+/* ---- output.c ---- */
+
+/* A new file is made under another name in the same folder, and gets its own when it is complete. Until then, however
+ * the program ends, what was there stays and nothing is left behind. */
+const char *output_start(const char *path, bool force); /* the other name; there is a file of that name */
+void output_finish(sluice_array *a);                    /* closes a, makes it permanent, gives it its name */
+void output_name(char *line, size_t cap);               /* in a message: the name that the user knows */
+
+/* ---- progress.c ---- */
+
+/* A bar on standard error, if that is a terminal and it takes more than a second. step fits sluice_copy_options. */
+void progress_start(const char *doing);
+int progress_step(void *unused, int64_t done, int64_t total);
+void progress_end(void);
+double progress_seconds(void); /* since the start */
+
+/* ---- element.c ---- */
+
+/* What an element says. */
+typedef struct element_kind {
+    char kind; /* b i u f c S U V M m, as NumPy has them */
+    int64_t size;
+} element_kind;
+element_kind element_of(const sluice_desc *d);
+
+/* Prints one; numbers with as many digits as it takes to read them back. */
+void element_print(FILE *f, element_kind e, const void *value);
+
+/* Reads one from what was written for --value. */
+void element_read(element_kind e, void *value, const char *text);
+
+/* n of them, one after the other: first + index, first + index + by, ... Integers wrap around. */
+void element_ramp(element_kind e, void *buf, int64_t n, const void *first, int64_t index, int64_t by);
 
 /* ---- draw.c ---- */
 

@@ -1,0 +1,72 @@
+/* file.c: arrays in files, as the command is told of them: an .npy file says itself what it holds, a raw one is
+ * described by --shape, --type, --order and --header. Which of the two a file is, its first bytes say. */
+#include "tool/tool.h"
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* Looks at the beginning. What cannot even be opened is for the library to say. */
+static bool is_npy(const char *path, bool described) {
+    char start[6];
+    struct stat st;
+    const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (fd < 0) return true;
+    if (!fstat(fd, &st) && !S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode)) report_usage("%s is not a regular file", path);
+    const ssize_t n = read(fd, start, sizeof start);
+    close(fd);
+    if (n < 0) return true;
+    const bool found = n == sizeof start && !memcmp(start, "\x93NUMPY", sizeof start);
+    if (!found && !described)
+        report_usage("%s is not an .npy file; a raw file is described by --shape and --type", path);
+    return found;
+}
+
+static void describe(sluice_desc *d, const options *o, file_role role) {
+    *d = (sluice_desc){.format = SLUICE_RAW, .shape = o->array};
+    memcpy(d->type, o->type_name, sizeof d->type);
+    if (role != FILE_FROM) return;
+    if (o->from_order) d->shape.order = notation_order(o->from_order);
+    if (o->from_header >= 0) d->shape.header = o->from_header;
+}
+
+sluice_array *file_open(const options *o, const char *path, file_role role, int mode, int64_t memory) {
+    sluice_array *a;
+    sluice_desc raw;
+    const sluice_options how = {.size = sizeof how, .memory = memory, .no_map = role != FILE_ONLY};
+    const bool given = !is_npy(path, o->shape);
+    if (given) describe(&raw, o, role);
+    report_array(sluice_open(&a, path, mode, given ? &raw : NULL, &how));
+    return a;
+}
+
+bool file_raw(const sluice_array *a) { return sluice_describe(a)->format == SLUICE_RAW; }
+
+void file_unused(const options *o, const char *letters) {
+    const struct {
+        char letter;
+        bool given;
+        const char *name;
+    } option[] = {
+        {'s', o->shape, "shape"},
+        {'o', o->order, "order"},
+        {'h', o->array.header, "header"},
+        {'r', o->from_order, "from-order"},
+        {'H', o->from_header >= 0, "from-header"},
+    };
+    for (size_t i = 0; i < sizeof option / sizeof *option; i++)
+        if (option[i].given && strchr(letters, option[i].letter))
+            report_usage("--%s describes a raw file, but an .npy file says itself what it holds", option[i].name);
+}
+
+sluice_format file_format(const options *o, const char *path) {
+    const size_t len = strlen(path);
+    if (o->format) return strcmp(o->format, "npy") ? SLUICE_RAW : SLUICE_NPY;
+    return len > 4 && !strcmp(path + len - 4, ".npy") ? SLUICE_NPY : SLUICE_RAW;
+}
+
+void file_section(sluice_range *range, const sluice_array *a, const char *text) {
+    const sluice_shape *shape = &sluice_describe(a)->shape;
+    for (int d = 0; d < shape->ndims; d++) range[d] = (sluice_range){0, shape->dim[d], 1};
+    if (text) notation_section(range, shape, text);
+}
