@@ -25,8 +25,8 @@ build/Makefile $(patsubst %,build-%/Makefile,mpich openmpi asan cover clang fuzz
 	command -v cmake >/dev/null || { echo "cmake is missing; 'make setup' installs what Sluice needs" >&2; exit 1; }
 	cmake --preset $(patsubst build-%,%,$(patsubst build,default,$(@D)))
 
-setup: ## install what is missing on Debian or Ubuntu; DEV=1: also what .ci/run needs
-	tools/setup.sh $(if $(DEV),dev)
+setup: ## install what is missing on Debian or Ubuntu; DEV=1: also what .ci/run needs; PEERS=1: peers of the benches
+	tools/setup.sh $(if $(DEV),dev,$(if $(PEERS),bench))
 
 test: setup ## build and run all tests
 	$(MAKE) all

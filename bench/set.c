@@ -117,48 +117,49 @@ static void layout(sluice_set *out, int kind, int64_t n, int p) {
         bench_must(sluice_set_falls(out, p / 2 * half * n + p % 2 * half, half, n, half), "falls");
 }
 
-/* Microseconds per intersection with both projections, all processes of one layout with all of another; *bytes grows to
+/* Microseconds per intersection with both projections, all processes of one layout with all of another; in *bytes
  * the most memory that one took. */
 static double intersect_layouts(int a, int b, int64_t n, int64_t *bytes) {
     sluice_set sa[PROCS] = {SLUICE_SET_EMPTY}, sb[PROCS] = {SLUICE_SET_EMPTY};
+    double time[BENCH_MAX_REPS];
     int64_t common = 0;
+    *bytes = 0;
     for (int p = 0; p < PROCS; p++) layout(&sa[p], a, n, p), layout(&sb[p], b, n, p);
-    double start = bench_now();
-    for (int i = 0; i < PROCS * PROCS; i++) {
-        sluice_common c = {0};
-        sluice_element ea = {&sa[i / PROCS], n * n, 0}, eb = {&sb[i % PROCS], n * n, 0};
-        int64_t live = sluice_mem_live();
-        sluice_mem_peak_reset();
-        bench_must(sluice_element_intersect(&c, &ea, &eb), "intersect");
-        *bytes = sluice_max(*bytes, sluice_mem_peak() - live);
-        common += c.set.size;
-        sluice_common_free(&c);
+    for (int r = 0; r < how.reps; r++) {
+        double start = bench_now();
+        for (int i = 0; i < PROCS * PROCS; i++) {
+            sluice_common c = {0};
+            sluice_element ea = {&sa[i / PROCS], n * n, 0}, eb = {&sb[i % PROCS], n * n, 0};
+            int64_t live = sluice_mem_live();
+            sluice_mem_peak_reset();
+            bench_must(sluice_element_intersect(&c, &ea, &eb), "intersect");
+            *bytes = sluice_max(*bytes, sluice_mem_peak() - live);
+            common += c.set.size;
+            sluice_common_free(&c);
+        }
+        time[r] = (bench_now() - start) / 1e3 / (PROCS * PROCS);
     }
-    double time = (bench_now() - start) / 1e3 / (PROCS * PROCS);
     for (int p = 0; p < PROCS; p++) sluice_set_free(&sa[p]), sluice_set_free(&sb[p]);
-    if (common != n * n) bench_must(-1, "the intersections do not add up to the matrix: intersect");
-    return time;
+    if (common != n * n * how.reps) bench_must(-1, "the intersections do not add up to the matrix: intersect");
+    return bench_median(time, how.reps);
 }
 
 static void intersect(void) {
-    double worst_time = 0, worst_bytes = 0;
+    double time[SIZES], worst_time = 0, worst_bytes = 0;
+    int64_t bytes[SIZES];
     printf("\nIntersect with projections, N x N bytes on %d processes: us (bytes of memory at most)\n%-16s", PROCS, "");
     for (int k = 0; k < SIZES; k++) printf("  N = %-9lld", 256LL << 2 * k);
     printf(" last/first\n");
     for (int a = 0; a < LAYOUTS; a++)
         for (int b = 0; b < LAYOUTS; b++) {
-            static double time[SIZES][BENCH_MAX_REPS], median[SIZES];
-            int64_t bytes[SIZES] = {0};
-            /* Sizes take turns; the first turn pays for cold code and does not count. */
-            for (int r = -1; r < how.reps; r++)
-                for (int k = 0; k < SIZES; k++)
-                    time[k][r < 0 ? 0 : r] = intersect_layouts(a, b, 256LL << 2 * k, &bytes[k]);
+            /* All sizes once before the clock counts: the first calls would pay for cold code. */
+            for (int k = 0; k < SIZES; k++) intersect_layouts(a, b, 256LL << 2 * k, &bytes[k]);
             printf("%-7s %-8s", layout_name[a], layout_name[b]);
             for (int k = 0; k < SIZES; k++) {
-                median[k] = bench_median(time[k], how.reps);
-                printf("  %5.2f (%5lld)", median[k], (long long)bytes[k]);
+                time[k] = intersect_layouts(a, b, 256LL << 2 * k, &bytes[k]);
+                printf("  %5.2f (%5lld)", time[k], (long long)bytes[k]);
             }
-            double rt = median[SIZES - 1] / median[0], rb = (double)bytes[SIZES - 1] / (double)bytes[0];
+            double rt = time[SIZES - 1] / time[0], rb = (double)bytes[SIZES - 1] / (double)bytes[0];
             printf("  %.2f (%.2f)\n", rt, rb);
             if (rt > worst_time) worst_time = rt;
             if (rb > worst_bytes) worst_bytes = rb;
@@ -327,8 +328,7 @@ static const char help[] =
     "usage: set [--quick] [--large] [positions] [intersect] [copy]\n"
     "Measures the algebra of sets; without a name, all three parts.\n"
     "  --quick  few repetitions: shows that it runs and verifies the data; the figures mean little\n"
-    "  --large  copies of up to 64 MiB instead of 256 KiB, which come from memory instead of a cache;\n"
-    "           takes minutes and 1 GiB\n"
+    "  --large  copies of up to 64 MiB instead of 256 KiB, which come from memory instead of a cache\n"
     "Copy figures are GB/s (10^9 bytes moved per second), medians of interleaved repetitions. `A by B': blocks of A\n"
     "bytes, one every A * B bytes. The loop is the best of several written by hand for the one shape.\n";
 

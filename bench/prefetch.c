@@ -1,0 +1,108 @@
+/* prefetch.c: a loop over a cold file whose computation takes about as long as its reading: how much of the two
+ * overlaps.
+ *
+ *   read      the loop without computation, and without prefetch
+ *   compute   the computation alone
+ *   plain     the loop, each slab read when it is its turn
+ *   prefetch  the loop, the next slab being read meanwhile
+ *
+ * They take turns; a figure is the median. Goal: prefetch <= 0.65 of read + compute.
+ */
+#include "bench.h"
+#include "sluice.h"
+#include <fcntl.h>
+#include <stdbool.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { ROWS = 4096, COLS = 16384, SLAB = 256, REPS = 5 }; /* 512 MiB of doubles, slabs of 32 MiB */
+static const char *const path = "prefetch.npy";
+static int rounds; /* of the computation, per element */
+static volatile double result;
+
+static void must(int err) {
+    if (err >= 0) return;
+    fprintf(stderr, "prefetch: %s\n", sluice_errmsg());
+    exit(1);
+}
+
+/* Work that the compiler keeps and that no memory limits; returns the sum of the elements. */
+static double compute(const double *x, int64_t n) {
+    double sum = 0, y = 0;
+    for (int64_t i = 0; i < n; i++) {
+        sum += x[i];
+        for (int k = 0; k < rounds; k++) y = y * 0.999 + x[i];
+    }
+    result = y;
+    return sum;
+}
+
+static void make_cold(void) {
+    int fd = open(path, O_RDONLY);
+    if (fd < 0 || fdatasync(fd) || posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED)) bench_must(-1, "making the file cold");
+    close(fd);
+}
+
+static double loop(bool with_work, bool with_prefetch) {
+    sluice_array *a;
+    sluice_slabs *s;
+    sluice_slab slab;
+    double sum = 0;
+    int more;
+    make_cold();
+    must(sluice_open(&a, path, SLUICE_READ, NULL, NULL));
+    double start = bench_now();
+    must(sluice_slabs_open(&s, a,
+                           &(sluice_slabs_options){.count = SLAB, .memory = 160 << 20, .no_prefetch = !with_prefetch}));
+    while ((more = sluice_slabs_next(s, &slab)) > 0)
+        if (with_work) sum += compute(slab.buf, slab.total * COLS);
+    double time = bench_now() - start;
+    must(more);
+    sluice_slabs_close(s);
+    sluice_close(a);
+    if (with_work && sum != (double)ROWS * COLS * 3) bench_must(-1, "the sum");
+    return time / 1e6;
+}
+
+static double work_alone(double *x) {
+    double start = bench_now(), sum = 0;
+    for (int i = 0; i < ROWS / SLAB; i++) sum += compute(x, (int64_t)SLAB * COLS);
+    double time = bench_now() - start;
+    if (sum != (double)ROWS * COLS * 3) bench_must(-1, "the sum");
+    return time / 1e6;
+}
+
+int main(void) {
+    sluice_array *a;
+    sluice_desc d = {.format = SLUICE_NPY, .shape = {2, SLUICE_ROW_MAJOR, 8, 0, {ROWS, COLS}}, .type = "float64"};
+    sluice_options o = {.size = sizeof o, .replace = 1};
+    double *x = malloc((size_t)SLAB * COLS * 8);
+    for (int64_t i = 0; i < (int64_t)SLAB * COLS; i++) x[i] = 3;
+    must(sluice_create(&a, path, &d, &o));
+    for (int64_t r = 0; r < ROWS; r += SLAB) must(sluice_write(a, (sluice_range[]){{r, SLAB, 1}, {0, COLS, 1}}, x));
+    must(sluice_sync(a));
+    must(sluice_close(a));
+    /* As much computation as there is reading. */
+    double read = loop(false, false);
+    rounds = 1;
+    double one = work_alone(x);
+    rounds = 21;
+    double each = (work_alone(x) - one) / 20;
+    rounds = (int)((read - one) / each) + 1;
+    if (rounds < 1) rounds = 1;
+    double time[4][REPS];
+    for (int r = 0; r < REPS; r++) {
+        time[0][r] = loop(false, false);
+        time[1][r] = work_alone(x);
+        time[2][r] = loop(true, false);
+        time[3][r] = loop(true, true);
+    }
+    double m[4];
+    for (int i = 0; i < 4; i++) m[i] = bench_median(time[i], REPS);
+    printf("read %.0f ms, compute %.0f ms, plain loop %.0f ms, with prefetch %.0f ms\n", m[0], m[1], m[2], m[3]);
+    printf("prefetch / (read + compute) = %.2f, goal 0.65; plain / (read + compute) = %.2f\n", m[3] / (m[0] + m[1]),
+           m[2] / (m[0] + m[1]));
+    unlink(path);
+    free(x);
+    return 0;
+}
