@@ -5,9 +5,9 @@
  * N x N float32, in .npy files in the current folder: `sluice cp --order F --memory`, beside programs that a good
  * programmer would write for this one case: blocks of a good shape, read and written row by row, transposed in memory
  * in between; with one thread, in several shapes, and with two. For information numpy.memmap and h5repack, if they are
- * here. All run as processes of their own, which also sync what they wrote; they take turns within each repetition; a
- * figure is the median of all. The source is in the page cache. Every result is verified, element by element; wrong
- * data makes the bench fail, times do not.
+ * here ($PYTHON, else python3). All run as processes of their own, which also sync what they wrote; they take turns
+ * within each repetition; a figure is the median of all. The source is in the page cache. Every result is verified,
+ * element by element; wrong data makes the bench fail, times do not.
  *
  * Peak memory is VmHWM of the process. The one for numpy.memmap counts the page cache that it maps.
  */
@@ -27,7 +27,8 @@ static struct {
     int64_t n, memory;
     int reps;
     char command[4096]; /* the sluice beside us */
-} how = {16384, 64 << 20, 5, ""};
+    const char *python;
+} how = {16384, 64 << 20, 5, "", "python3"};
 
 static const char source[] = "transpose-rows.npy", result[] = "transpose-columns.npy", h5[] = "transpose.h5";
 
@@ -136,7 +137,7 @@ typedef struct contender {
     kind kind;
     int64_t rows; /* of a block, by hand */
     int threads;
-    double seconds[BENCH_MAX_REPS], median;
+    double seconds[BENCH_MAX_REPS], processor[BENCH_MAX_REPS], median;
     long peak; /* KiB */
 } contender;
 
@@ -146,10 +147,9 @@ static const char numpy_program[] = "import numpy as np, sys, os\n"
                                     "rows = max(1, int(sys.argv[3]) // 2 // a.strides[0])\n"
                                     "for i in range(0, len(a), rows): b[i:i + rows] = a[i:i + rows]\n"
                                     "b.flush()\n";
-static const char h5_program[] = "import numpy as np, h5py, sys\n"
-                                 "a = np.load(sys.argv[1], mmap_mode='r')\n"
-                                 "with h5py.File(sys.argv[2], 'w') as f:\n"
-                                 "    f.create_dataset('x', data=a)\n";
+static const char h5_program[] = "import numpy as np, h5py\n"
+                                 "with h5py.File('transpose.h5', 'w') as f:\n"
+                                 "    f.create_dataset('x', data=np.load('transpose-rows.npy', mmap_mode='r'))\n";
 
 /* In the child. */
 static void act(const contender *c) {
@@ -161,43 +161,35 @@ static void act(const contender *c) {
     case SLUICE:
         execl(how.command, "sluice", "cp", source, result, "--order", "F", "--force", "--memory", bytes, (char *)NULL);
         break;
-    case NUMPY: execlp("python3", "python3", "-c", numpy_program, source, result, bytes, (char *)NULL); break;
+    case NUMPY: execlp(how.python, "python3", "-c", numpy_program, source, result, bytes, (char *)NULL); break;
     case H5REPACK: execlp("h5repack", "h5repack", "-l", chunk, h5, "transpose-columns.h5", (char *)NULL);
     }
     fatal(c->name);
 }
 
+static double time_of(struct timeval t) { return (double)t.tv_sec + 1e-6 * (double)t.tv_usec; }
+
 /* Runs a contender; its status. */
-static int run(contender *c, double *seconds) {
+static int run(contender *c, double *seconds, double *processor) {
     struct rusage use;
-    int status;
+    int status = 0;
     const double start = bench_now();
     const pid_t child = fork();
     if (child == 0) act(c);
     if (child < 0 || wait4(child, &status, 0, &use) != child) fatal("fork");
     *seconds = (bench_now() - start) / 1e9;
+    *processor = time_of(use.ru_utime) + time_of(use.ru_stime);
     if (use.ru_maxrss > c->peak) c->peak = use.ru_maxrss;
     return status;
 }
 
-static bool quietly(const char *command) {
-    const int status = system(command);
-    return status == 0;
-}
+static bool succeeds(const char *command) { return system(command) == 0; }
 
+/* Whether it is here; for h5repack the source is put into a file that it can read. */
 static bool present(const contender *c) {
-    char line[256];
-    if (c->kind == NUMPY) return quietly("python3 -c 'import numpy' 2>/dev/null");
+    if (c->kind == NUMPY) return succeeds("\"$PYTHON\" -c 'import numpy' 2>/dev/null");
     if (c->kind != H5REPACK) return true;
-    if (!quietly("command -v h5repack >/dev/null && python3 -c 'import h5py, numpy' 2>/dev/null")) return false;
-    FILE *f = fopen("transpose-h5.py", "w");
-    if (!f) fatal("transpose-h5.py");
-    fputs(h5_program, f);
-    fclose(f);
-    snprintf(line, sizeof line, "python3 transpose-h5.py %s %s", source, h5);
-    const bool made = quietly(line);
-    unlink("transpose-h5.py");
-    return made;
+    return succeeds("command -v h5repack >/dev/null") && succeeds("\"$PYTHON\" -c \"$H5\" 2>/dev/null");
 }
 
 /* ---- data ---- */
@@ -270,6 +262,9 @@ int main(int argc, char **argv) {
     };
     enum { ALL = sizeof all / sizeof *all, ONE_THREAD = 4, OURS = 5 };
     find_command(argv[0]);
+    if (getenv("PYTHON")) how.python = getenv("PYTHON");
+    setenv("PYTHON", how.python, 1);
+    setenv("H5", h5_program, 1);
     atexit(remove_all);
     make_source();
     bool here[ALL];
@@ -280,7 +275,7 @@ int main(int argc, char **argv) {
             /* What is only for information, and slow, runs once. */
             if (!here[i] || (i >= OURS && r > 0)) continue;
             unlink(result);
-            if (run(&all[i], &all[i].seconds[r])) {
+            if (run(&all[i], &all[i].seconds[r], &all[i].processor[r])) {
                 fprintf(stderr, "%s failed\n", all[i].name);
                 return 1;
             }
@@ -288,13 +283,14 @@ int main(int argc, char **argv) {
         }
     printf("%lld x %lld float32, %.0f MiB, rows to columns, %lld MiB of memory, median of %d\n\n", (long long)how.n,
            (long long)how.n, (double)(how.n * how.n) / (1 << 18), (long long)(how.memory >> 20), how.reps);
-    printf("%-24s %9s %9s %12s\n", "", "seconds", "MiB/s", "peak MiB");
+    printf("%-24s %9s %9s %12s %12s\n", "", "seconds", "MiB/s", "processor s", "peak MiB");
     double best = 0;
     for (int i = 0; i < ALL; i++) {
         if (!here[i]) continue;
         all[i].median = bench_median(all[i].seconds, i < OURS ? how.reps : 1);
-        printf("%-24s %9.3f %9.0f %12.1f\n", all[i].name, all[i].median,
-               (double)(how.n * how.n) / (1 << 18) / all[i].median, (double)all[i].peak / 1024);
+        printf("%-24s %9.3f %9.0f %12.3f %12.1f\n", all[i].name, all[i].median,
+               (double)(how.n * how.n) / (1 << 18) / all[i].median,
+               bench_median(all[i].processor, i < OURS ? how.reps : 1), (double)all[i].peak / 1024);
         if (i > 0 && i < ONE_THREAD && (best == 0 || all[i].median < best)) best = all[i].median;
     }
     printf("\nsluice cp / best by hand with one thread: %.2f (goal 1.10); with two threads: %.2f\n",

@@ -30,7 +30,7 @@ static const char name[] = "array_unit.bin";
 static sluice_options replace(void) { return (sluice_options){.size = sizeof(sluice_options), .replace = 1}; }
 
 static void refusals(void) {
-    sluice_array *a;
+    sluice_array *a = NULL;
     sluice_options o = replace();
     sluice_desc d = {.shape = {2, SLUICE_ROW_MAJOR, 4, 16, {10, 20}}, .type = "float32"};
     char buf[4 * 200];
@@ -84,7 +84,7 @@ static void refusals(void) {
 
 /* A wrong description does not cost the file that is there. */
 static void replacing(void) {
-    sluice_array *a;
+    sluice_array *a = NULL;
     struct stat before, after;
     sluice_options o = replace();
     sluice_desc d = {.shape = {1, SLUICE_ROW_MAJOR, 4, 0, {10}}, .type = "float32"};
@@ -96,7 +96,7 @@ static void replacing(void) {
 }
 
 static void headers_and_sizes(void) {
-    sluice_array *a;
+    sluice_array *a = NULL;
     sluice_options o = replace();
     sluice_desc d = {.shape = {2, SLUICE_COLUMN_MAJOR, 12, 100, {3, 4}}};
     char header[100], back[100], buf[12 * 3 * 9], got[12 * 3 * 9];
@@ -120,7 +120,7 @@ static void headers_and_sizes(void) {
 
 /* Big-endian files are read in the machine's order, also into a larger buffer, and are not written. */
 static void byte_order(void) {
-    sluice_array *a;
+    sluice_array *a = NULL;
     unsigned char file[6 * 4], big[4 * 5 * 4];
     uint32_t got[6];
     for (size_t i = 0; i < sizeof file; i++) file[i] = (unsigned char)(i + 1);
@@ -144,7 +144,7 @@ static void byte_order(void) {
 /* A sparse file of some 6 GiB; every method. */
 static void far_away(void) {
     for (int method = SLUICE_AUTO; method <= SLUICE_MAPPED; method++) {
-        sluice_array *a;
+        sluice_array *a = NULL;
         sluice_options o = replace();
         o.method = (sluice_method)method;
         sluice_desc d = {.shape = {2, SLUICE_ROW_MAJOR, 8, 0, {800, 1000000}}, .type = "int64"};
@@ -161,7 +161,7 @@ static void far_away(void) {
 
 /* More than 2 GiB in one call, into one buffer. */
 static void large_call(void) {
-    sluice_array *a;
+    sluice_array *a = NULL;
     sluice_options o = replace();
     const int64_t n = ((int64_t)9 << 28) + 5; /* 2.25 GiB */
     sluice_desc d = {.shape = {1, SLUICE_ROW_MAJOR, 1, 0, {n}}};
@@ -177,7 +177,7 @@ static void large_call(void) {
 /* Several requests in flight, waited for in any order; a call in between waits for them. */
 static void outstanding(void) {
     enum { N = 20 };
-    sluice_array *a;
+    sluice_array *a = NULL;
     sluice_options o = replace();
     sluice_desc d = {.shape = {2, SLUICE_ROW_MAJOR, 4, 0, {N, 1000}}, .type = "int32"};
     static int32_t out[N][1000], in[N][1000], all[N][1000];
@@ -196,7 +196,7 @@ static void outstanding(void) {
 
 /* Someone cuts the file short under an open handle: zeros, or an honest error, but no crash. */
 static void cut_short(void) {
-    sluice_array *a;
+    sluice_array *a = NULL;
     sluice_options o = replace();
     sluice_desc d = {.shape = {1, SLUICE_ROW_MAJOR, 1, 0, {1 << 20}}};
     unsigned char *buf = malloc(1 << 20);

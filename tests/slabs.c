@@ -56,7 +56,7 @@ static void run(uint64_t seed) {
     unsigned char *all = malloc((size_t)(n * s->elem));
     for (int64_t i = 0; i < n; i++)
         for (int64_t b = 0; b < s->elem; b++) all[i * s->elem + b] = value(i, b);
-    sluice_array *a;
+    sluice_array *a = NULL;
     sluice_options open = {.size = sizeof open, .store = SLUICE_STORE_RAM};
     if (sluice_create(&a, "slabs", &d, &open) || sluice_write(a, NULL, all)) fail(seed, "create");
     sluice_slabs *slabs;
@@ -93,7 +93,7 @@ static void run(uint64_t seed) {
 
 /* What cannot be is refused. */
 static void refusals(void) {
-    sluice_array *a;
+    sluice_array *a = NULL;
     sluice_slabs *s;
     sluice_desc d = {.shape = {2, SLUICE_ROW_MAJOR, 8, 0, {100, 1000}}};
     sluice_options o = {.size = sizeof o, .store = SLUICE_STORE_RAM};

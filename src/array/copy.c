@@ -20,11 +20,11 @@
 enum {
     DEFAULT_MEMORY = 64 << 20,
     LEAST_MEMORY = 64 << 10,
-    STRIP = 2 << 20, /* stays in a third-level cache, and is worth waking a thread */
-    PIECE = 4 << 20, /* same order: the same */
-    WIDE = 256,      /* bytes of a strip along the axis that is fastest in the destination: whole lines, and some */
-    WEIGHT = 4,      /* measured: a short write costs so many short reads */
-    LINE = 64        /* buffers start with a cache line */
+    STRIP = 512 << 10, /* stays in a second-level cache, and is worth waking a thread */
+    PIECE = 4 << 20,   /* same order: third level */
+    WIDE = 256,        /* bytes of a strip along the axis that is fastest in the destination: whole lines, and some */
+    WEIGHT = 2,        /* measured: shorter runs cost more when written than when read */
+    LINE = 64          /* buffers start with a cache line */
 };
 
 /* One of the two arrays. Axes are those dimensions whose extent is not 1. */
