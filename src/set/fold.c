@@ -94,8 +94,9 @@ static void pass(sluice_shop *shop, int64_t from, int64_t to) {
     }
 }
 
+/* Also two pieces go through: a block that grew after it was emitted may now fit the family before it. */
 void sluice_shop_fold(sluice_shop *shop) {
-    for (int64_t n = shop->out.n - shop->floor; n > 2 && !shop->error;) {
+    for (int64_t n = shop->out.n - shop->floor; n > 1 && !shop->error;) {
         int64_t from = shop->floor, to = shop->out.n;
         shop->floor = to;
         pass(shop, from, to);
