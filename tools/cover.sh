@@ -8,4 +8,5 @@ command -v gcovr >/dev/null || {
 }
 find "$1" -name '*.gcda' -delete
 ctest --test-dir "$1" --output-on-failure -j"$(nproc)"
-gcovr --root "$(dirname "$0")/.." --filter 'src/set/' --txt --fail-under-line "$2" "$1"
+# Only the objects of src/set are looked at: where a fault is jumped out of (the guarded mapping), gcov counts below 0.
+gcovr --root "$(dirname "$0")/.." --filter 'src/set/' --txt --fail-under-line "$2" "$1/CMakeFiles/objects.dir/src/set"
