@@ -8,5 +8,6 @@ command -v gcovr >/dev/null || {
 }
 find "$1" -name '*.gcda' -delete
 ctest --test-dir "$1" --output-on-failure -j"$(nproc)"
-# Only the objects of src/set are looked at: where a fault is jumped out of (the guarded mapping), gcov counts below 0.
-gcovr --root "$(dirname "$0")/.." --filter 'src/set/' --txt --fail-under-line "$2" "$1/CMakeFiles/objects.dir/src/set"
+# Only the objects of src/set are looked at. A count of branches that gcov garbled does not matter for lines.
+gcovr --root "$(dirname "$0")/.." --filter 'src/set/' --gcov-ignore-parse-errors --txt --fail-under-line "$2" \
+    "$1/CMakeFiles/objects.dir/src/set"
