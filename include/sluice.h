@@ -21,6 +21,8 @@
  *     sluice_file.h       what an array in a file is
  *     sluice_io.h         how its bytes are moved
  *
+ * and, for groups of processes, sluice_mpi.h includes it: the two calls that need MPI.
+ *
  * What holds everywhere: a call that can fail returns 0 or a negative error, and sluice_errmsg() then says in a
  * sentence what happened: the call, the file, the offset and the reason. Handles stay good after an error, and bytes
  * that nobody named never change. Offsets and sizes are int64_t, intervals are half-open, indices start at 0. The
@@ -60,9 +62,10 @@ typedef struct sluice_options {
     int64_t memory; /* bytes that all internal buffers of the handle may take; 0 = 64 MiB */
     sluice_method method;
     sluice_store_kind store;
-    int no_map;    /* never go through a mapping of the file */
-    int exclusive; /* no other handle writes the file while this one is open: no locks are taken */
-    int replace;   /* create: a file that is there is replaced */
+    int no_map;               /* never go through a mapping of the file */
+    int exclusive;            /* no other handle writes the file while this one is open: no locks are taken */
+    int replace;              /* create: a file that is there is replaced */
+    sluice_together together; /* how collective calls divide the work */
 } sluice_options;
 
 enum { SLUICE_READ = 0, SLUICE_WRITE = 1 };
@@ -73,16 +76,17 @@ int sluice_open(sluice_array **a, const char *path, int mode, const sluice_desc 
 /* Local. Makes a new array of zeros and opens it for reading and writing. Refuses a path that exists, unless told. */
 int sluice_create(sluice_array **a, const char *path, const sluice_desc *d, const sluice_options *o);
 
-/* Local. Waits for what was started, writes back, closes and frees, also when it returns an error. */
+/* Local; Collective for a handle that a group opened (sluice_mpi.h). Waits for what was started, writes back, closes
+ * and frees, also when it returns an error. */
 int sluice_close(sluice_array *a);
 
-/* Local. What was written survives a crash of the machine. */
+/* Local; Collective for a group. What was written survives a crash of the machine. */
 int sluice_sync(sluice_array *a);
 
 /* Pure. What the array is, until the handle is closed or resized. */
 const sluice_desc *sluice_describe(const sluice_array *a);
 
-/* Local. A new extent of the slowest dimension; new elements are 0. */
+/* Local; Collective for a group. A new extent of the slowest dimension; new elements are 0. */
 int sluice_resize(sluice_array *a, int64_t extent);
 
 /* Local. The bytes before the first element: raw files only for writing; len must fit into the header. */
@@ -121,6 +125,23 @@ typedef struct sluice_request sluice_request;
 int sluice_read_start(sluice_request **r, sluice_array *a, const sluice_part *part, int n);
 int sluice_write_start(sluice_request **r, sluice_array *a, const sluice_part *part, int n);
 int sluice_wait(sluice_request *r);
+
+/* Collective. The same for all processes of the group that opened the array: each names its own part, or none (n = 0,
+ * or a count of 0), and they cooperate. Where processes write the same element, that of the highest rank is in the file
+ * afterwards. All return the same error, and sluice_errmsg() says the same on all, with the rank in which it happened;
+ * what was read or written by then is not defined, but no byte that nobody named has changed. A call with the same
+ * parts as the last one, or the same shifted by the same distance everywhere, need not plan anew. On a handle of one
+ * process these are the local calls. */
+int sluice_read_all(sluice_array *a, const sluice_range *range, void *buf);
+int sluice_write_all(sluice_array *a, const sluice_range *range, const void *buf);
+int sluice_read_parts_all(sluice_array *a, const sluice_part *part, int n);
+int sluice_write_parts_all(sluice_array *a, const sluice_part *part, int n);
+
+/* Collective. In the background; all processes must start their collective requests on a handle in the same order.
+ * On one node they go on by themselves. Between nodes, MPI being left to the program's own threads, they are carried
+ * out when they are waited for. Errors come from sluice_wait(). */
+int sluice_read_all_start(sluice_request **r, sluice_array *a, const sluice_part *part, int n);
+int sluice_write_all_start(sluice_request **r, sluice_array *a, const sluice_part *part, int n);
 
 /* Pure. What the handle did since it was opened. */
 void sluice_count(const sluice_array *a, sluice_counts *c);

@@ -7,8 +7,8 @@
 
 enum { DEFAULT_MEMORY = 64 << 20, LEAST_MEMORY = 4096 };
 
-/* Options with every default filled in; a shorter struct of an older program is accepted. */
-static int read_options(sluice_options *o, const sluice_options *given) {
+/* A shorter struct of an older program is accepted. */
+int sluice_array_options(sluice_options *o, const sluice_options *given) {
     memset(o, 0, sizeof *o);
     if (given) {
         if (given->size > sizeof *o)
@@ -81,7 +81,7 @@ int sluice_open(sluice_array **out, const char *path, int mode, const sluice_des
     sluice_store *store = NULL;
     sluice_desc d;
     sluice_reason why;
-    int err = read_options(&opts, o);
+    int err = sluice_array_options(&opts, o);
     if (err) return err;
     if (opts.store == SLUICE_STORE_RAM)
         return sluice_errmsg_fail(SLUICE_E_ARGUMENT, "open %s: an array in memory can only be created", path);
@@ -98,7 +98,7 @@ int sluice_create(sluice_array **out, const char *path, const sluice_desc *given
     sluice_store *store = NULL;
     sluice_desc d = *given;
     sluice_reason why;
-    int err = read_options(&opts, o);
+    int err = sluice_array_options(&opts, o);
     if (err) return err;
     /* Before a file is emptied for nothing. */
     if (sluice_desc_settle(&d, &why)) return sluice_errmsg_set(&why);
@@ -120,6 +120,7 @@ int sluice_close(sluice_array *a) {
     int err = sluice_store_close(a->io.store);
     if (err) sluice_errmsg_fail(err, "close %s: %s", name, sluice_strerror(err));
     sluice_mem_free(name);
+    if (a->collective) err = sluice_all_close(a->collective, err);
     pthread_cond_destroy(&a->change);
     pthread_mutex_destroy(&a->mutex);
     sluice_mem_free(a);
@@ -129,7 +130,10 @@ int sluice_close(sluice_array *a) {
 int sluice_sync(sluice_array *a) {
     sluice_reason why;
     sluice_background_drain(a);
-    return sluice_store_sync(a->io.store, &why) ? sluice_errmsg_set(&why) : 0;
+    bool mine = !a->collective || a->collective->group->local == 0; /* one process of a node is enough */
+    int err = mine ? sluice_store_sync(a->io.store, &why) : 0;
+    if (a->collective) err = sluice_agree(a->collective->group, err, &why, NULL, 0);
+    return err ? sluice_errmsg_set(&why) : 0;
 }
 
 const sluice_desc *sluice_describe(const sluice_array *a) { return &a->desc; }
@@ -137,17 +141,19 @@ const sluice_desc *sluice_describe(const sluice_array *a) { return &a->desc; }
 void sluice_count(const sluice_array *a, sluice_counts *c) { *c = a->io.counts; }
 
 /* 0, or the refusal to change a read-only handle. */
-static int may_write(const sluice_array *a, const char *call) {
+static int may_write(const sluice_array *a, const char *call, sluice_reason *why) {
     if (a->writable) return 0;
-    return sluice_errmsg_fail(-EBADF, "%s %s: it was opened for reading only", call, a->io.store->name);
+    return sluice_refuse(why, -EBADF, -1, "%s %s: it was opened for reading only", call, a->io.store->name);
 }
 
 int sluice_resize(sluice_array *a, int64_t extent) {
     sluice_reason why;
-    int err = may_write(a, "resize");
-    if (err) return err;
+    int err = may_write(a, "resize", &why);
     sluice_background_drain(a);
-    err = sluice_plain_resize(&a->desc, a->io.store, extent, &why);
+    if (a->collective)
+        err = sluice_all_resize(a, extent, err, &why);
+    else if (!err)
+        err = sluice_plain_resize(&a->desc, a->io.store, extent, &why);
     return err ? sluice_errmsg_set(&why) : 0;
 }
 
@@ -167,7 +173,7 @@ int sluice_read_header(sluice_array *a, void *buf, int64_t len) {
 
 int sluice_write_header(sluice_array *a, const void *buf, int64_t len) {
     sluice_reason why;
-    int err = may_write(a, "write header of");
+    int err = may_write(a, "write header of", &why) ? sluice_errmsg_set(&why) : 0;
     if (!err && a->desc.format != SLUICE_RAW)
         err = sluice_errmsg_fail(SLUICE_E_ARGUMENT, "write header of %s: an .npy header is Sluice's own",
                                  a->io.store->name);

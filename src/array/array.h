@@ -3,6 +3,7 @@
 #define SLUICE_ARRAY_H
 
 #include "file/file.h"
+#include "io/collective.h"
 #include "io/io.h"
 #include "sluice.h"
 #include <pthread.h>
@@ -16,6 +17,8 @@ typedef struct sluice_bound_part {
 struct sluice_request {
     sluice_array *array;
     bool write, done;
+    bool together;   /* a collective call */
+    bool background; /* on the handle's thread */
     int n, error;
     sluice_bound_part *bound;
     sluice_io_part *part;
@@ -27,6 +30,7 @@ struct sluice_array {
     sluice_desc desc;
     sluice_type type;
     sluice_io io;
+    sluice_collective *collective; /* NULL: of one process */
     bool writable;
     /* background.c: a thread that works off the queue, started with the first request */
     bool running, stop;
@@ -34,12 +38,20 @@ struct sluice_array {
     pthread_mutex_t mutex;
     pthread_cond_t change;
     sluice_request *first, *last; /* not yet carried out, oldest first */
+    bool spare_taken;
+    sluice_request spare; /* for a collective request that could not be made: it must be there all the same */
 };
+
+/* array.c. Fills in the defaults of options and checks them. */
+int sluice_array_options(sluice_options *o, const sluice_options *given);
 
 /* array.c. Local. A handle on an open store that holds what d (settled) says; the store is closed with it. On failure
  * the store stays the caller's. */
 int sluice_array_adopt(sluice_array **out, sluice_store *store, const sluice_desc *d, bool writable,
                        const sluice_options *o);
+
+/* errmsg.c. The sentence kept last, with its error, as a reason. */
+sluice_reason sluice_errmsg_reason(int error);
 
 /* errmsg.c. Keeps the sentence for sluice_errmsg() and returns the error. */
 int sluice_errmsg_set(const sluice_reason *why);
@@ -51,6 +63,12 @@ void sluice_bind_free(sluice_request *r);
 
 /* transfer.c. Carries the transfer out; on any thread. */
 int sluice_transfer_run(sluice_request *r);
+
+/* all.c. Collective. Carries the parts of a collective transfer out, or takes part with an error. */
+int sluice_all_run(sluice_array *a, bool write, const sluice_io_part *part, int n, bool main_thread, int error,
+                   sluice_reason *why);
+int sluice_all_resize(sluice_array *a, int64_t extent, int error, sluice_reason *why);
+int sluice_all_close(sluice_collective *c, int error); /* the last agreement */
 
 /* background.c. */
 int sluice_background_start(sluice_request *r, sluice_reason *why);

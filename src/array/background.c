@@ -9,6 +9,8 @@
 #include <signal.h>
 #include <string.h>
 
+static bool between_nodes(const sluice_array *a) { return a->collective && a->collective->group->nnodes > 1; }
+
 static void *work(void *arg) {
     sluice_array *a = arg;
     pthread_mutex_lock(&a->mutex);
@@ -42,7 +44,8 @@ static int start_thread(sluice_array *a) {
 
 int sluice_background_start(sluice_request *r, sluice_reason *why) {
     sluice_array *a = r->array;
-    if (!a->running) {
+    r->background = !between_nodes(a);
+    if (!a->running && r->background) {
         int err = start_thread(a);
         if (err)
             return sluice_refuse(why, err, -1, "%s: cannot start a thread: %s", a->io.store->name,
@@ -59,8 +62,20 @@ int sluice_background_start(sluice_request *r, sluice_reason *why) {
     return 0;
 }
 
+/* Carries out what is queued, up to the request or all of it: for a group on several nodes, whose thread may not call
+ * MPI. */
+static void work_off(sluice_array *a, const sluice_request *until) {
+    while (a->first && !(until && until->done)) {
+        sluice_request *r = a->first;
+        sluice_transfer_run(r);
+        a->first = r->next;
+        r->done = true;
+    }
+}
+
 int sluice_wait(sluice_request *r) {
     sluice_array *a = r->array;
+    if (between_nodes(a)) work_off(a, r);
     pthread_mutex_lock(&a->mutex);
     while (!r->done) pthread_cond_wait(&a->change, &a->mutex);
     pthread_mutex_unlock(&a->mutex);
@@ -71,6 +86,7 @@ int sluice_wait(sluice_request *r) {
 }
 
 void sluice_background_drain(sluice_array *a) {
+    if (between_nodes(a)) work_off(a, NULL);
     if (!a->running) return;
     pthread_mutex_lock(&a->mutex);
     while (a->first) pthread_cond_wait(&a->change, &a->mutex);
@@ -78,6 +94,7 @@ void sluice_background_drain(sluice_array *a) {
 }
 
 void sluice_background_end(sluice_array *a) {
+    if (between_nodes(a)) work_off(a, NULL);
     if (!a->running) return;
     pthread_mutex_lock(&a->mutex);
     a->stop = true;

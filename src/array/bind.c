@@ -115,5 +115,8 @@ void sluice_bind_free(sluice_request *r) {
         sluice_set_free(&r->bound[i].file);
         sluice_set_free(&r->bound[i].mem);
     }
-    sluice_mem_free(r);
+    if (r == &r->array->spare)
+        r->array->spare_taken = false;
+    else
+        sluice_mem_free(r);
 }

@@ -8,6 +8,12 @@ static _Thread_local char text[sizeof((sluice_reason *)0)->text] = "no error";
 
 const char *sluice_errmsg(void) { return text; }
 
+sluice_reason sluice_errmsg_reason(int error) {
+    sluice_reason why = {.error = error, .pos = -1};
+    memcpy(why.text, text, sizeof text);
+    return why;
+}
+
 int sluice_errmsg_set(const sluice_reason *why) {
     memcpy(text, why->text, sizeof text);
     return why->error;

@@ -25,7 +25,10 @@ static void swap_part(const sluice_io_part *p, int64_t unit) {
 
 int sluice_transfer_run(sluice_request *r) {
     sluice_array *a = r->array;
-    r->error = (r->write ? sluice_io_write : sluice_io_read)(&a->io, r->part, r->n, &r->why);
+    if (r->together)
+        r->error = sluice_all_run(a, r->write, r->part, r->n, !r->background, r->error, &r->why);
+    else
+        r->error = (r->write ? sluice_io_write : sluice_io_read)(&a->io, r->part, r->n, &r->why);
     if (!r->error && !r->write && a->desc.swapped)
         for (int i = 0; i < r->n; i++) swap_part(&r->part[i], a->type.unit);
     return r->error;

@@ -21,6 +21,11 @@ void *sluice_mem_resize(void *p, size_t count, size_t size);
 /* Gives p back; NULL is allowed. */
 void sluice_mem_free(void *p);
 
+/* Counts memory that comes from elsewhere as if it had been allocated here, so that it can be made to fail too: false
+ * if this request is the one that fails. discharge: it was given back. */
+bool sluice_mem_charge(int64_t bytes);
+void sluice_mem_discharge(int64_t bytes);
+
 /* Bytes now allocated through the seam, and the largest that number has been since the last reset. */
 int64_t sluice_mem_live(void);
 int64_t sluice_mem_peak(void);

@@ -40,6 +40,14 @@ void sluice_mem_free(void *p) {
     free(h);
 }
 
+bool sluice_mem_charge(int64_t bytes) {
+    if (!may_allocate()) return false;
+    count(bytes);
+    return true;
+}
+
+void sluice_mem_discharge(int64_t bytes) { count(-bytes); }
+
 int64_t sluice_mem_live(void) { return atomic_load(&live); }
 int64_t sluice_mem_peak(void) { return atomic_load(&peak); }
 void sluice_mem_peak_reset(void) { atomic_store(&peak, atomic_load(&live)); }

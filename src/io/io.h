@@ -26,6 +26,7 @@ typedef struct sluice_io {
     bool writable;
     bool exclusive; /* no one else writes the file */
     bool locks;     /* ranges can be locked */
+    bool held;      /* the group holds the lock, and its other processes write too: no locks, no holes filled */
     sluice_method method;
     int64_t memory; /* for all buffers */
     unsigned char *buf;
@@ -52,12 +53,18 @@ typedef struct sluice_io_plan {
 /* choose.c. Pure. */
 sluice_io_plan sluice_io_choose(const sluice_io *io, bool write);
 
+/* choose.c. Pure. The gaps worth moving along in a range that is ours alone. */
+int64_t sluice_io_gap(const sluice_io *io, bool write);
+
 /* Local. Moves all parts; for writes later parts win. why names the call, the file and the offset. */
 int sluice_io_read(sluice_io *io, const sluice_io_part *part, int n, sluice_reason *why);
 int sluice_io_write(sluice_io *io, const sluice_io_part *part, int n, sluice_reason *why);
 
 /* mapped.c. Local. true if the part was moved through the mapping of the file. */
 bool sluice_io_mapped(sluice_io *io, bool write, const sluice_io_part *part);
+
+/* mapped.c. Local. Whether it could be, now. */
+bool sluice_io_reachable(sluice_io *io, bool write, const sluice_set *file);
 
 /* batch.c. Another limit; returns the old one. A buffer that is too large for it goes. */
 int64_t sluice_io_limit(sluice_io *io, int64_t memory);

@@ -37,18 +37,22 @@ static sluice_map *map_of(sluice_io *io) {
     return io->map;
 }
 
-/* A fault on the way is no error yet: the requests that follow find out what is wrong and say so. */
-bool sluice_io_mapped(sluice_io *io, bool write, const sluice_io_part *part) {
-    const sluice_set *file = part->file;
+bool sluice_io_reachable(sluice_io *io, bool write, const sluice_set *file) {
     bool forced = io->method == SLUICE_MAPPED;
     if (io->no_map || (io->method != SLUICE_AUTO && !forced) || !map_of(io)) return false;
     if (write && !sluice_map_writable(io->map)) return false;
     if (write && !forced && file->size / LONG_RUN >= sluice_set_nruns(file)) return false;
-    if (!all_ready(io->map, file, forced)) return false;
+    return all_ready(io->map, file, forced);
+}
+
+/* A fault on the way is no error yet: the requests that follow find out what is wrong and say so. */
+bool sluice_io_mapped(sluice_io *io, bool write, const sluice_io_part *part) {
+    const sluice_set *file = part->file;
+    if (!sluice_io_reachable(io, write, file)) return false;
     sluice_side mapped = {sluice_map_base(io->map), file, 0, 0};
     copy c = {write ? mapped : part->mem, write ? part->mem : mapped, file->size};
     int64_t lo = sluice_set_lo(file), len = sluice_set_hi(file) - lo;
-    bool lock = write && !io->exclusive && io->locks;
+    bool lock = write && !io->exclusive && io->locks && !io->held;
     if (lock && sluice_store_lock(io->store, lo, len, true, NULL)) return false;
     int err = sluice_map_guard(io->map, copy_part, &c);
     if (lock && sluice_store_lock(io->store, lo, len, false, NULL)) return false;

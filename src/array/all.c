@@ -1,0 +1,190 @@
+/* all.c: collective calls on arrays. What a process gets wrong for itself it tells the others (collective.h). */
+#include "array/array.h"
+#include "sluice_mpi.h"
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+/* ---- Opening ------------------------------------------------------------------------------------------------- */
+
+/* A number that tells descriptions apart. */
+static int64_t fingerprint(const sluice_desc *d) {
+    uint64_t h = 14695981039346656037u;
+    int64_t number[5 + SLUICE_MAX_DIMS] = {d->format, d->shape.ndims, d->shape.order, d->shape.elem, d->shape.header};
+    memcpy(number + 5, d->shape.dim, (size_t)d->shape.ndims * sizeof *number);
+    for (size_t i = 0; i < sizeof number / sizeof *number; i++) h = (h ^ (uint64_t)number[i]) * 1099511628211u;
+    for (const char *c = d->type; *c; c++) h = (h ^ (unsigned char)*c) * 1099511628211u;
+    return (int64_t)(h >> 2); /* so that it can be negated */
+}
+
+typedef struct opening {
+    const char *path;
+    int mode;
+    bool create;
+    const sluice_desc *desc;
+    sluice_options o;
+} opening;
+
+static int open_here(sluice_array **a, const opening *w, bool create, sluice_reason *why) {
+    int err = create ? sluice_create(a, w->path, w->desc, &w->o) : sluice_open(a, w->path, w->mode, w->desc, &w->o);
+    if (err) *why = sluice_errmsg_reason(err);
+    return err;
+}
+
+/* First the process of rank 0, which may have to make the file, then the others. */
+static int open_everywhere(sluice_array **a, sluice_collective *c, const opening *w, sluice_reason *why) {
+    sluice_group *g = c->group;
+    int err = g->rank == 0 ? open_here(a, w, w->create, why) : 0;
+    err = sluice_agree(g, err, why, NULL, 0);
+    if (err) return err;
+    opening other = *w;
+    if (w->create && w->desc->format == SLUICE_NPY) other.desc = NULL; /* the file says what it is */
+    if (g->rank > 0) err = open_here(a, &other, false, why);
+    int64_t same[2] = {err ? 0 : fingerprint(&(*a)->desc), 0};
+    same[1] = -same[0];
+    err = sluice_agree(g, err, why, same, 2);
+    if (!err && same[0] != -same[1])
+        err = sluice_refuse(why, SLUICE_E_MISMATCH, -1, "open %s: processes do not see the same array", w->path);
+    return err;
+}
+
+static int open_together(sluice_array **out, MPI_Comm comm, opening *w, const sluice_options *o) {
+    sluice_collective *c;
+    sluice_array *a = NULL;
+    sluice_reason why;
+    int size, err = sluice_array_options(&w->o, o);
+    if (!err && w->o.store == SLUICE_STORE_RAM)
+        err = sluice_errmsg_fail(SLUICE_E_ARGUMENT, "open %s: processes cannot share an array in memory", w->path);
+    if (err) why = sluice_errmsg_reason(err);
+    MPI_Comm_size(comm, &size);
+    bool exclusive = w->o.exclusive;
+    if (size > 1) w->o.exclusive = 0; /* local calls of two of them may meet */
+    err = sluice_collective_open(&c, comm, &w->o.together, w->o.memory, exclusive, err, &why);
+    if (err) return sluice_errmsg_set(&why);
+    err = open_everywhere(&a, c, w, &why);
+    if (!err) {
+        a->collective = c;
+        *out = a;
+        return 0;
+    }
+    bool made = w->create && c->group->rank == 0 && a;
+    sluice_close(a);
+    if (made) unlink(w->path); /* it was made or emptied just now, and is of no use */
+    sluice_collective_close(c);
+    return sluice_errmsg_set(&why);
+}
+
+int sluice_open_all(sluice_array **a, MPI_Comm comm, const char *path, int mode, const sluice_desc *given,
+                    const sluice_options *o) {
+    return open_together(a, comm, &(opening){.path = path, .mode = mode, .desc = given}, o);
+}
+
+int sluice_create_all(sluice_array **a, MPI_Comm comm, const char *path, const sluice_desc *d,
+                      const sluice_options *o) {
+    return open_together(a, comm, &(opening){.path = path, .mode = SLUICE_WRITE, .create = true, .desc = d}, o);
+}
+
+int sluice_all_resize(sluice_array *a, int64_t extent, int error, sluice_reason *why) {
+    sluice_group *g = a->collective->group;
+    int64_t same[2] = {extent, -extent};
+    error = sluice_agree(g, error, why, same, 2);
+    if (!error && same[0] != -same[1])
+        return sluice_refuse(why, SLUICE_E_MISMATCH, -1, "resize %s: processes give different extents",
+                             a->io.store->name);
+    if (error) return error;
+    if (g->rank == 0) error = sluice_plain_resize(&a->desc, a->io.store, extent, why);
+    error = sluice_agree(g, error, why, NULL, 0);
+    if (error) return error;
+    sluice_shape *s = &a->desc.shape;
+    s->dim[s->order == SLUICE_ROW_MAJOR ? 0 : s->ndims - 1] = extent;
+    sluice_pattern_forget(&a->collective->pattern, g->size);
+    return 0;
+}
+
+int sluice_all_close(sluice_collective *c, int error) {
+    sluice_reason why = sluice_errmsg_reason(error);
+    if (!error && c->late.error) {
+        why = c->late;
+        error = why.error;
+    }
+    error = sluice_agree(c->group, error, &why, NULL, 0);
+    sluice_collective_close(c);
+    return error ? sluice_errmsg_set(&why) : 0;
+}
+
+/* ---- Moving -------------------------------------------------------------------------------------------------- */
+
+static sluice_extent extent_of(const sluice_desc *d) {
+    const sluice_shape *s = &d->shape;
+    int64_t slowest = s->dim[s->order == SLUICE_ROW_MAJOR ? 0 : s->ndims - 1], end = sluice_desc_end(d);
+    return (sluice_extent){s->header, end, slowest > 0 ? sluice_max((end - s->header) / slowest, 1) : 1};
+}
+
+int sluice_all_run(sluice_array *a, bool write, const sluice_io_part *part, int n, bool main_thread, int error,
+                   sluice_reason *why) {
+    sluice_extent e = extent_of(&a->desc);
+    a->collective->group->may_poll = main_thread;
+    return sluice_collective_move(a->collective, &a->io, &e, write, part, n, error, why);
+}
+
+static int move_all(sluice_array *a, bool write, const sluice_part *part, int n) {
+    sluice_request *r = NULL;
+    sluice_reason why;
+    if (!a->collective) return (write ? sluice_write_parts : sluice_read_parts)(a, part, n);
+    int err = sluice_bind(&r, a, write, part, n, &why);
+    sluice_background_drain(a);
+    if (r) {
+        r->together = true;
+        err = sluice_transfer_run(r);
+        why = r->why;
+        sluice_bind_free(r);
+    } else {
+        err = sluice_all_run(a, write, NULL, 0, true, err, &why);
+    }
+    return err ? sluice_errmsg_set(&why) : 0;
+}
+
+int sluice_read_parts_all(sluice_array *a, const sluice_part *part, int n) { return move_all(a, false, part, n); }
+int sluice_write_parts_all(sluice_array *a, const sluice_part *part, int n) { return move_all(a, true, part, n); }
+
+int sluice_read_all(sluice_array *a, const sluice_range *range, void *buf) {
+    return move_all(a, false, &(sluice_part){.range = range, .buf = buf}, 1);
+}
+
+int sluice_write_all(sluice_array *a, const sluice_range *range, const void *buf) {
+    return move_all(a, true, &(sluice_part){.range = range, .buf = (void *)(uintptr_t)buf}, 1);
+}
+
+/* A request that could not be made takes the spare one's place in the queue, so that the others do not wait in vain; if
+ * that is taken too, it is carried out at once. */
+static int start_all(sluice_request **out, sluice_array *a, bool write, const sluice_part *part, int n) {
+    sluice_request *r = NULL;
+    sluice_reason why;
+    if (!a->collective) return (write ? sluice_write_start : sluice_read_start)(out, a, part, n);
+    int err = sluice_bind(&r, a, write, part, n, &why);
+    if (err && !a->spare_taken) {
+        r = &a->spare;
+        a->spare_taken = true;
+        *r = (sluice_request){.array = a, .write = write, .error = err, .why = why};
+    }
+    if (r) {
+        r->together = true;
+        err = sluice_background_start(r, &why);
+        if (!err) {
+            *out = r;
+            return 0;
+        }
+        sluice_bind_free(r);
+    }
+    sluice_background_drain(a);
+    sluice_all_run(a, write, NULL, 0, true, err, &why);
+    return sluice_errmsg_set(&why);
+}
+
+int sluice_read_all_start(sluice_request **r, sluice_array *a, const sluice_part *part, int n) {
+    return start_all(r, a, false, part, n);
+}
+
+int sluice_write_all_start(sluice_request **r, sluice_array *a, const sluice_part *part, int n) {
+    return start_all(r, a, true, part, n);
+}

@@ -1,0 +1,293 @@
+/* collective.c: the course of a collective call. See collective.h.
+ *
+ * The page cache of a node is a window that its processes share already. So reading starts with each process helping
+ * itself to what is cached, through the mapping, before it says a word; if that was all that anyone wanted, the call
+ * ends with the first agreement. What is left is read by the two-phase method. Writing is the same with one step before
+ * it: everyone must know first what the others write.
+ *
+ * While processes of a group write, no other handle may read, change and write back a range of the file: the process
+ * of rank 0 holds a lock on all of it, for the group.
+ */
+#include "io/collective.h"
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+/* Runs as long as this are worth a call each, so that each process writes its own. */
+enum { LONG_RUN = 64 << 10 };
+
+typedef struct call {
+    sluice_collective *c;
+    sluice_io *io;
+    const sluice_extent *extent;
+    bool write;
+    sluice_io_part *part; /* what is left to do; n may shrink */
+    int n;
+    sluice_side *side;
+    int64_t asked, moved; /* bytes */
+    sluice_set *spare;    /* memory of parts of which not all bytes are kept */
+    sluice_clock clock;
+    double start;
+    const char *way, *reason;
+} call;
+
+static double now(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+/* ---- The handle ---------------------------------------------------------------------------------------------- */
+
+int sluice_collective_open(sluice_collective **out, MPI_Comm comm, const sluice_together *t, int64_t memory,
+                           bool exclusive, int error, sluice_reason *why) {
+    sluice_group *g;
+    int err = sluice_group_open(&g, comm, error ? -1 : memory, error ? 0 : t->nodes, why);
+    if (err) return err;
+    sluice_collective *c = error ? NULL : sluice_mem_alloc(1, sizeof *c);
+    if (!error && !c) error = sluice_pass(why, -ENOMEM);
+    err = sluice_agree(g, error, why, NULL, 0);
+    if (err) {
+        sluice_mem_free(c);
+        sluice_group_close(g);
+        return err;
+    }
+    const char *log = getenv("SLUICE_LOG");
+    *c = (sluice_collective){
+        .group = g, .together = *t, .exclusive = exclusive, .log = g->rank == 0 && log && !strcmp(log, "why")};
+    *out = c;
+    return 0;
+}
+
+void sluice_collective_close(sluice_collective *c) {
+    if (!c) return;
+    sluice_pattern_forget(&c->pattern, c->group->size);
+    sluice_group_close(c->group);
+    sluice_mem_free(c);
+}
+
+/* ---- What each process does alone ---------------------------------------------------------------------------- */
+
+/* Reads what is cached, or all of it if so told; what is left stays in the list. */
+static int help_oneself(call *x, sluice_reason *why) {
+    if (x->c->together.way == SLUICE_WAY_TWO_PHASE) return 0;
+    if (x->c->together.way == SLUICE_WAY_OWN) {
+        int err = sluice_io_read(x->io, x->part, x->n, why);
+        x->n = 0;
+        return err;
+    }
+    int left = 0;
+    for (int i = 0; i < x->n; i++)
+        if (!sluice_io_mapped(x->io, false, &x->part[i])) x->part[left++] = x->part[i];
+    x->n = left;
+    return 0;
+}
+
+/* Whether this process had better write what it asked for itself. */
+static bool would_write_own(call *x) {
+    if (x->c->together.way != SLUICE_WAY_AUTO) return x->c->together.way == SLUICE_WAY_OWN;
+    for (int i = 0; i < x->n; i++) {
+        const sluice_set *file = x->part[i].file;
+        if (file->size / LONG_RUN < sluice_set_nruns(file) && !sluice_io_reachable(x->io, true, file)) return false;
+    }
+    return true;
+}
+
+/* Where each part lies in the file and in memory, without what higher ranks overwrite. */
+static int find_memory(call *x, int64_t shift, sluice_reason *why) {
+    const sluice_pattern *p = &x->c->pattern;
+    int err = 0;
+    for (int i = 0; i < x->n; i++) x->side[i] = x->part[i].mem;
+    if (!p->kept) return 0;
+    for (int i = 0; i < x->n && !err; i++) {
+        const sluice_set *mem = x->part[i].mem.set;
+        sluice_set *place = &x->spare[2 * i], *file = &x->spare[2 * i + 1];
+        err = mem ? sluice_set_embed(place, &p->kept[i], mem) : sluice_set_copy(place, &p->kept[i]);
+        if (!err) err = sluice_set_shift(file, &p->file[i], shift);
+        x->side[i].set = place;
+        x->part[i] = (sluice_io_part){file, x->side[i]};
+    }
+    return sluice_pass(why, err);
+}
+
+/* Writes our parts, each byte that we keep and no other. */
+static int write_own(call *x, sluice_reason *why) {
+    x->io->held = true;
+    int err = sluice_io_write(x->io, x->part, x->n, why);
+    x->io->held = false;
+    return err;
+}
+
+/* ---- What they do together ----------------------------------------------------------------------------------- */
+
+/* What the processes tell each other first; the smallest of each number goes to all. */
+enum { CALL, NOT_CALL, EMPTY, OWN, SAME, SHIFT, NOT_SHIFT, SAID };
+
+/* Compares what must be the same everywhere. */
+static int compare(const int64_t *said, sluice_reason *why) {
+    if (said[CALL] == -said[NOT_CALL]) return 0;
+    return sluice_refuse(why, SLUICE_E_MISMATCH, -1, "some processes of the group read and others write");
+}
+
+/* Whether our parts are those of the present pattern, `*shift` further on. */
+static int recognise(call *x, bool *same, int64_t *shift, sluice_reason *why) {
+    const sluice_pattern *p = &x->c->pattern;
+    unsigned char *key;
+    int64_t nkey, lo;
+    *same = false;
+    *shift = INT64_MAX; /* of nothing: whatever the others say */
+    if (!p->known || p->write != x->write) return 0;
+    int err = sluice_pass(why, sluice_pattern_key(x->part, x->n, &key, &nkey, &lo));
+    if (err) return err;
+    *same = x->n == p->n && nkey == p->nkey && (!nkey || !memcmp(key, p->key, (size_t)nkey)) &&
+            (lo == INT64_MAX) == (p->lo == INT64_MAX);
+    if (*same && lo != INT64_MAX) *shift = lo - p->lo;
+    sluice_mem_free(key);
+    return 0;
+}
+
+/* The first agreement. said[] holds what all have said. */
+static int consult(call *x, int err, int64_t *said, sluice_reason *why) {
+    bool same = false;
+    int64_t shift = INT64_MAX;
+    if (!err && x->n)
+        err = recognise(x, &same, &shift, why);
+    else if (!err)
+        same = x->c->pattern.known && x->c->pattern.write == x->write && x->c->pattern.n == 0;
+    said[CALL] = x->write;
+    said[NOT_CALL] = -(int64_t)x->write;
+    said[EMPTY] = x->n == 0;
+    said[OWN] = !err && x->write && would_write_own(x);
+    said[SAME] = same;
+    said[SHIFT] = shift;
+    said[NOT_SHIFT] = shift == INT64_MAX ? INT64_MAX : -shift;
+    err = sluice_agree(x->c->group, err, why, said, SAID);
+    if (!err) err = compare(said, why);
+    bool together = said[SHIFT] == INT64_MAX || said[SHIFT] == -said[NOT_SHIFT];
+    if (said[SHIFT] == INT64_MAX) said[SHIFT] = 0;
+    if (!together) said[SAME] = 0;
+    return err;
+}
+
+/* What is left, by aggregators. */
+static int two_phase(call *x, int64_t shift, sluice_reason *why) {
+    sluice_collective *c = x->c;
+    int64_t wanted = 0;
+    int err = 0;
+    if (!c->pattern.planned) {
+        double start = now();
+        err = sluice_pattern_plan(c, x->io, x->extent, why);
+        x->clock.plan += now() - start;
+    }
+    if (err) return err;
+    err = sluice_rounds(c, x->io, x->side, shift, &x->clock, &wanted, why);
+    err = sluice_agree(c->group, err, why, NULL, 0);
+    if (!err) *(x->write ? &x->io->counts.wanted_written : &x->io->counts.wanted_read) += wanted;
+    return err;
+}
+
+static int learn(call *x, int64_t *said, sluice_reason *why) {
+    double start = now();
+    int err = 0;
+    if (!said[SAME]) {
+        err = sluice_pattern_learn(x->c, x->io, x->write, x->part, x->n, why);
+        said[SHIFT] = 0;
+    }
+    x->clock.plan += now() - start;
+    return err;
+}
+
+static int read_together(call *x, int err, sluice_reason *why) {
+    int64_t said[SAID];
+    if (!err) err = help_oneself(x, why);
+    x->way = "own";
+    x->reason = x->c->together.way == SLUICE_WAY_OWN ? "as told" : "all of it is cached";
+    err = consult(x, err, said, why);
+    if (err || said[EMPTY]) return err;
+    x->way = "two-phase";
+    x->reason = x->c->together.way == SLUICE_WAY_TWO_PHASE ? "as told" : "not all of it is cached";
+    err = learn(x, said, why);
+    if (err) return err;
+    find_memory(x, 0, why); /* no one overwrites, so that nothing can fail */
+    return two_phase(x, said[SHIFT], why);
+}
+
+static int write_together(call *x, int err, sluice_reason *why) {
+    int64_t said[SAID];
+    x->way = "own";
+    x->reason = "nothing to write";
+    err = consult(x, err, said, why);
+    if (err || said[EMPTY]) return err;
+    bool own = said[OWN];
+    x->way = own ? "own" : "two-phase";
+    x->reason = x->c->together.way != SLUICE_WAY_AUTO ? "as told" : own ? "cached, or in long runs" : "in short runs";
+    err = learn(x, said, why);
+    if (err) return err;
+    err = find_memory(x, said[SHIFT], why);
+    if (x->c->pattern.conflict) err = sluice_agree(x->c->group, err, why, NULL, 0); /* else it cannot fail */
+    if (err) return err;
+    if (!own) return two_phase(x, said[SHIFT], why);
+    return sluice_agree(x->c->group, write_own(x, why), why, NULL, 0);
+}
+
+/* ---- The call ------------------------------------------------------------------------------------------------ */
+
+static void report(const call *x, const sluice_counts *before, int err) {
+    const sluice_counts *c = &x->io->counts;
+    const sluice_clock *t = &x->clock;
+    int64_t bytes = c->bytes_read - before->bytes_read + c->bytes_written - before->bytes_written;
+    fprintf(stderr,
+            "sluice: %s %s: %s, %s: %.3f ms (plan %.3f, exchange %.3f, I/O %.3f, copy %.3f); rank 0 wanted %lld bytes, "
+            "transferred %lld in %lld calls%s\n",
+            x->write ? "write_all" : "read_all", x->io->store->name, x->way, x->reason, 1e3 * (now() - x->start),
+            1e3 * t->plan, 1e3 * t->exchange, 1e3 * t->io, 1e3 * t->copy, (long long)x->asked, (long long)bytes,
+            (long long)(c->calls_read - before->calls_read + c->calls_write - before->calls_write),
+            err ? "; failed" : "");
+}
+
+/* Room for the parts that have bytes. */
+static int collect(call *x, const sluice_io_part *part, int n, sluice_reason *why) {
+    size_t each = sizeof *x->part + sizeof *x->side + 2 * sizeof *x->spare;
+    x->part = sluice_mem_alloc((size_t)n, each);
+    if (!x->part) return sluice_refuse(why, -ENOMEM, -1, "%s: no memory for %d parts", x->io->store->name, n);
+    for (int i = 0; i < n; i++) {
+        if (!part[i].file->size) continue;
+        x->part[x->n++] = part[i];
+        x->asked += part[i].file->size;
+    }
+    x->side = (sluice_side *)(x->part + n);
+    x->spare = (sluice_set *)(x->side + n);
+    memset(x->spare, 0, 2 * (size_t)n * sizeof *x->spare);
+    return 0;
+}
+
+/* The lock that keeps other handles out while the group writes; unlocking fails too late for this call. */
+static int lock(call *x, bool on, sluice_reason *why) {
+    sluice_io *io = x->io;
+    if (!x->write || x->c->group->rank > 0 || x->c->exclusive || !io->locks) return 0;
+    return sluice_store_lock(io->store, 0, INT64_MAX, on, why);
+}
+
+int sluice_collective_move(sluice_collective *c, sluice_io *io, const sluice_extent *e, bool write,
+                           const sluice_io_part *part, int n, int error, sluice_reason *why) {
+    call x = {.c = c, .io = io, .extent = e, .write = write, .start = now()};
+    sluice_counts before = io->counts;
+    int err = error;
+    if (!err && c->late.error) {
+        *why = c->late;
+        err = why->error;
+    }
+    c->late.error = 0;
+    if (!err && n) err = collect(&x, part, n, why);
+    int room = x.n;
+    bool locked = !err && !(err = lock(&x, true, why));
+    if (err) x.n = 0;
+    err = (write ? write_together : read_together)(&x, err, why);
+    if (locked) lock(&x, false, &c->late);
+    if (c->log) report(&x, &before, err);
+    for (int i = 0; i < 2 * room; i++) sluice_set_free(&x.spare[i]);
+    sluice_mem_free(x.part);
+    return err;
+}

@@ -1,0 +1,221 @@
+/* pattern.c: a pattern of requests is learned once: it travels, conflicts are looked for, a plan is made. When the same
+ * parts come again, perhaps all shifted by the same distance, as in a loop over time steps, nothing of this is done.
+ *
+ * Where two processes write the same byte the higher rank wins: each process leaves out what a higher one names. After
+ * that no two write the same byte, and it does not matter who comes first.
+ */
+#include "io/collective.h"
+#include <errno.h>
+#include <string.h>
+
+/* ---- Keys ---------------------------------------------------------------------------------------------------- */
+
+int sluice_pattern_key(const sluice_io_part *part, int n, unsigned char **key, int64_t *nkey, int64_t *lo) {
+    sluice_set moved = SLUICE_SET_EMPTY;
+    int err = 0;
+    *key = NULL;
+    *nkey = 0;
+    *lo = INT64_MAX;
+    for (int i = 0; i < n; i++)
+        if (part[i].file->size) *lo = sluice_min(*lo, sluice_set_lo(part[i].file));
+    for (int i = 0; i < n && !err; i++) {
+        err = part[i].file->size ? sluice_set_shift(&moved, part[i].file, -*lo) : sluice_set_copy(&moved, part[i].file);
+        int64_t len = err ? 0 : sluice_set_pack(&moved, NULL, 0);
+        unsigned char *grown = err ? NULL : sluice_mem_resize(*key, (size_t)(*nkey + len), 1);
+        if (!grown) {
+            if (!err) err = -ENOMEM;
+            break;
+        }
+        *key = grown;
+        sluice_set_pack(&moved, grown + *nkey, (size_t)len);
+        *nkey += len;
+    }
+    sluice_set_free(&moved);
+    if (err) {
+        sluice_mem_free(*key);
+        *key = NULL;
+    }
+    return err;
+}
+
+/* ---- Lists of sets ------------------------------------------------------------------------------------------- */
+
+static sluice_set *new_sets(int n) {
+    sluice_set *s = sluice_mem_alloc((size_t)sluice_max(n, 1), sizeof *s);
+    if (s) memset(s, 0, (size_t)n * sizeof *s);
+    return s;
+}
+
+static void free_sets(sluice_set **s, int n) {
+    for (int i = 0; *s && i < n; i++) sluice_set_free(&(*s)[i]);
+    sluice_mem_free(*s);
+    *s = NULL;
+}
+
+static void forget_plan(sluice_pattern *p) {
+    sluice_plan_free(&p->plan);
+    sluice_share_free(&p->share);
+    free_sets(&p->place, p->n);
+    sluice_mem_free(p->local_of);
+    p->local_of = NULL;
+    p->me = -1;
+    p->planned = false;
+}
+
+void sluice_pattern_forget(sluice_pattern *p, int size) {
+    forget_plan(p);
+    free_sets(&p->request, size);
+    free_sets(&p->file, p->n);
+    free_sets(&p->kept, p->n);
+    sluice_mem_free(p->key);
+    *p = (sluice_pattern){0};
+}
+
+/* ---- Learning ------------------------------------------------------------------------------------------------ */
+
+/* All that this process wants. */
+static int own_request(sluice_set *out, const sluice_pattern *p) {
+    int err = sluice_set_block(out, 0, 0);
+    for (int i = 0; i < p->n && !err; i++) err = sluice_set_union(out, out, &p->file[i]);
+    return err;
+}
+
+/* What higher ranks overwrite of ours. */
+static int overwritten(sluice_set *out, const sluice_group *g, const sluice_set *request, bool refuse,
+                       sluice_reason *why) {
+    const sluice_set *mine = &request[g->rank];
+    sluice_set both = SLUICE_SET_EMPTY;
+    int err = 0;
+    for (int r = g->rank + 1; r < g->size && !err; r++) {
+        if (sluice_set_hi(&request[r]) <= sluice_set_lo(mine) || sluice_set_lo(&request[r]) >= sluice_set_hi(mine))
+            continue;
+        err = sluice_pass(why, sluice_set_intersect(&both, mine, &request[r]));
+        if (!err && both.size && refuse)
+            err = sluice_refuse(why, SLUICE_E_SHARED, sluice_set_lo(&both),
+                                "ranks %d and %d both write %lld bytes, the first at byte %lld", g->rank, r,
+                                (long long)both.size, (long long)sluice_set_lo(&both));
+        if (!err && both.size) err = sluice_pass(why, sluice_set_union(out, out, &both));
+    }
+    sluice_set_free(&both);
+    return err;
+}
+
+/* Takes `lost` away from our parts, and remembers which of their bytes stay. */
+static int leave_out(sluice_pattern *p, const sluice_set *lost) {
+    sluice_set rest = SLUICE_SET_EMPTY;
+    p->kept = new_sets(p->n);
+    int err = p->kept ? 0 : -ENOMEM;
+    for (int i = 0; i < p->n && !err; i++) {
+        err = sluice_set_subtract(&rest, &p->file[i], lost);
+        if (!err) err = sluice_set_project(&p->kept[i], &rest, &p->file[i]);
+        if (!err) err = sluice_set_copy(&p->file[i], &rest);
+    }
+    sluice_set_free(&rest);
+    return err;
+}
+
+/* For writes: no two processes want the same byte any more. Between nodes everyone must know what is left. */
+static int settle_conflicts(sluice_collective *c, sluice_io *io, sluice_reason *why) {
+    sluice_pattern *p = &c->pattern;
+    sluice_group *g = c->group;
+    sluice_set lost = SLUICE_SET_EMPTY, mine = SLUICE_SET_EMPTY;
+    int err = overwritten(&lost, g, p->request, c->together.refuse_conflicts, why);
+    if (!err && lost.size) err = sluice_pass(why, leave_out(p, &lost));
+    int64_t none = !lost.size;
+    sluice_set_free(&lost);
+    err = sluice_agree(g, err, why, &none, 1);
+    p->conflict = !none;
+    if (err || none || g->nnodes == 1) return err;
+    err = sluice_pass(why, own_request(&mine, p));
+    err = sluice_requests_exchange(c, io, &mine, p->request, err, why);
+    sluice_set_free(&mine);
+    return err;
+}
+
+int sluice_pattern_learn(sluice_collective *c, sluice_io *io, bool write, const sluice_io_part *part, int n,
+                         sluice_reason *why) {
+    sluice_group *g = c->group;
+    sluice_pattern *p = &c->pattern;
+    sluice_set mine = SLUICE_SET_EMPTY;
+    sluice_pattern_forget(p, g->size);
+    p->write = write;
+    int err = sluice_pattern_key(part, n, &p->key, &p->nkey, &p->lo);
+    p->request = err ? NULL : new_sets(g->size);
+    p->file = p->request ? new_sets(n) : NULL;
+    if (!p->file && !err) err = -ENOMEM;
+    if (p->file) p->n = n;
+    for (int i = 0; i < n && !err; i++) err = sluice_set_copy(&p->file[i], part[i].file);
+    if (!err) err = own_request(&mine, p);
+    if (err) sluice_refuse(why, err, -1, "%s: %s", io->store->name, sluice_strerror(err));
+    err = sluice_requests_exchange(c, io, &mine, p->request, err, why);
+    sluice_set_free(&mine);
+    if (!err && write) err = settle_conflicts(c, io, why);
+    p->known = !err;
+    return err;
+}
+
+/* ---- Planning ------------------------------------------------------------------------------------------------ */
+
+static sluice_plan_facts facts_of(const sluice_collective *c, const sluice_io *io, const sluice_extent *e) {
+    const sluice_group *g = c->group;
+    const sluice_store_facts *f = &io->store->facts;
+    return (sluice_plan_facts){.write = c->pattern.write,
+                               .size = g->size,
+                               .nnodes = g->nnodes,
+                               .node_of = g->node_of,
+                               .cores = g->cores,
+                               .together = c->together,
+                               .memory = g->start[SLUICE_AREA_REQUESTS],
+                               .gap = sluice_io_gap(io, c->pattern.write),
+                               .align = f->stripe ? f->stripe : f->align,
+                               .origin = e->origin,
+                               .end = e->end,
+                               .slab = e->slab};
+}
+
+/* Which aggregators are on our node, and where. */
+static int find_local(sluice_pattern *p, const sluice_group *g) {
+    p->local_of = sluice_mem_alloc((size_t)p->plan.n, sizeof *p->local_of);
+    if (!p->local_of) return -ENOMEM;
+    for (int a = 0, i = 0; a < p->plan.n; a++) {
+        p->local_of[a] = -1;
+        if (p->plan.aggregator[a].node != g->node) continue;
+        while (g->member[i] != p->plan.aggregator[a].rank) i++; /* both ascend */
+        p->local_of[a] = i;
+    }
+    return 0;
+}
+
+static int plan_alone(sluice_collective *c, sluice_io *io, const sluice_extent *e, sluice_reason *why) {
+    sluice_group *g = c->group;
+    sluice_pattern *p = &c->pattern;
+    sluice_plan_facts f = facts_of(c, io, e);
+    int err = sluice_plan_make(&p->plan, &f, p->request, why);
+    if (!err) err = sluice_pass(why, find_local(p, g));
+    for (int a = 0; a < p->plan.n && !err; a++) {
+        if (p->plan.aggregator[a].rank != g->rank) continue;
+        p->me = a;
+        err = sluice_pass(why, sluice_share_make(&p->share, &p->plan, &f, p->request, a));
+    }
+    if (!err && g->nnodes > 1) {
+        p->place = new_sets(p->n);
+        err = p->place ? 0 : sluice_pass(why, -ENOMEM);
+        for (int i = 0; i < p->n && !err; i++)
+            err = sluice_pass(why, sluice_set_project(&p->place[i], &p->file[i], &p->plan.node[g->node]));
+    }
+    int64_t need = p->me >= 0 ? 2 * p->plan.window : 0;
+    if (g->nnodes > 1 && g->local == 0) need = 2 * p->plan.window + p->plan.foreign + p->plan.served;
+    if (!err) err = sluice_pass(why, sluice_group_reserve(g, SLUICE_AREA_DATA, need));
+    return err;
+}
+
+int sluice_pattern_plan(sluice_collective *c, sluice_io *io, const sluice_extent *e, sluice_reason *why) {
+    sluice_reason detail;
+    forget_plan(&c->pattern);
+    int err = plan_alone(c, io, e, &detail);
+    if (err) sluice_refuse(why, err, -1, "%s: planning: %s", io->store->name, detail.text);
+    err = sluice_agree(c->group, err, why, NULL, 0);
+    c->pattern.planned = !err;
+    io->counts.plans++;
+    return err;
+}

@@ -1,0 +1,82 @@
+/* plan.h: who reads or writes what in a collective call, from what was asked. Pure: every process of a group computes
+ * the same plan from the same requests, and `sluice explain` computes it without a group.
+ *
+ * The range of the requests is divided into domains, one for each aggregator (sluice_domain). An aggregator moves its
+ * domain window by window: window k is the bytes [k * window, (k + 1) * window) of the domain, laid side by side in a
+ * buffer as in the file. What of a window is transferred is the cover of what all processes want of it: small gaps are
+ * moved along. All processes then copy what they asked for between the windows and their memory.
+ *
+ *     file      |--------- domain of a ---------|--------- domain of b ---------|
+ *     requests    xx..xx..xx......xx   yy.......   yyyy  xxxxx
+ *     cover       xxxxxxxxxx      xx   yy          yyyy--xxxxx
+ *     windows   |---- 0 ----|---- 1 ----|-- 2 --|---- 0 ----|---- 1 ----|-- 2 --|
+ */
+#ifndef SLUICE_PLAN_H
+#define SLUICE_PLAN_H
+
+#include "base/base.h"
+#include "sluice_io.h"
+#include "sluice_set.h"
+
+/* What a plan depends on beside the requests; the same on all processes. */
+typedef struct sluice_plan_facts {
+    bool write;
+    int size, nnodes;
+    const int *node_of;       /* of each rank */
+    int cores;                /* of a node */
+    sluice_together together; /* as asked for */
+    int64_t memory;           /* for the buffers of a process */
+    int64_t gap;              /* worth moving along */
+    int64_t align;            /* where domains had better end */
+    int64_t origin, end;      /* the array in the file */
+    int64_t slab;             /* bytes of one index of its slowest dimension */
+} sluice_plan_facts;
+
+typedef struct sluice_aggregator {
+    int rank, node;
+    sluice_set domain;
+    int64_t windows;
+} sluice_aggregator;
+
+typedef struct sluice_plan {
+    int n; /* aggregators, in the order of their domains and ranks */
+    sluice_aggregator *aggregator;
+    int64_t lo, hi;          /* range of the requests */
+    int64_t window, rounds;  /* rounds: windows of the longest domain */
+    int64_t served, foreign; /* room that a leader needs in a round for what it gives to other nodes, and gets */
+    int nnodes;
+    sluice_set *node;     /* what each node wants; NULL with one node */
+    int *by_node, *first; /* aggregators node by node, and where those of each node start */
+    bool node_exact;      /* else a range that holds it: only for reading */
+} sluice_plan;
+
+/* What one aggregator transfers. */
+typedef struct sluice_share {
+    sluice_set wanted, cover;
+    bool exact; /* wanted is what was asked for; else all of the domain between the first byte and the last */
+} sluice_share;
+
+/* A range of the file and where it lies in a window. */
+typedef struct sluice_stretch {
+    int64_t lo, hi, at;
+} sluice_stretch;
+
+/* plan.c. Pure. request[r] is what rank r wants; for writes no two want the same. */
+int sluice_plan_make(sluice_plan *p, const sluice_plan_facts *f, const sluice_set *request, sluice_reason *why);
+void sluice_plan_free(sluice_plan *p);
+
+/* plan.c. Pure. What aggregator number a has to transfer. */
+int sluice_share_make(sluice_share *s, const sluice_plan *p, const sluice_plan_facts *f, const sluice_set *request,
+                      int a);
+void sluice_share_free(sluice_share *s);
+
+/* plan.c. Pure. The stretches of window k of an aggregator, in order: first sets the walk up, next is false at the end.
+ */
+typedef struct sluice_stretches {
+    sluice_cursor c;
+    int64_t left, at;
+} sluice_stretches;
+void sluice_stretches_first(sluice_stretches *s, const sluice_plan *p, int a, int64_t k);
+bool sluice_stretches_next(sluice_stretches *s, sluice_stretch *out);
+
+#endif

@@ -1,0 +1,198 @@
+/* rounds.c: carrying a plan out. In each round every aggregator has a window of its domain in memory, and every process
+ * copies what is its own from or to the windows of its node; what other nodes want travels between the leaders. There
+ * are two buffers, so that one window is transferred while the other is copied, and the processes meet once per round:
+ *
+ *     reading    transfer 0 | meet | copy 0, transfer 1 | meet | copy 1, transfer 2 | meet | ...
+ *     writing    fill 0 | meet | copy 0, fill 1 | meet | copy 1, transfer 0, fill 2 | meet | ...
+ *
+ * (fill: what lies in the holes of a window is read before it is written.) After an error a process transfers nothing
+ * more, but goes on meeting and sending like the others.
+ */
+#include "io/collective.h"
+#include <time.h>
+
+typedef struct work {
+    sluice_collective *c;
+    sluice_io *io;
+    const sluice_side *side;
+    int64_t shift;
+    sluice_clock *clock;
+    int64_t wanted; /* bytes copied from or to our memory */
+    int error;
+    sluice_reason *why;
+} work;
+
+static double now(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+/* ---- Transfer ------------------------------------------------------------------------------------------------ */
+
+typedef enum task { READ, FILL, WRITE } task;
+
+typedef struct batch {
+    int n;
+    sluice_req req[SLUICE_IO_DEPTH];
+    struct iovec piece[SLUICE_IO_DEPTH];
+} batch;
+
+static void flush(work *w, batch *b, task t) {
+    int64_t moved = 0;
+    sluice_counts *c = &w->io->counts;
+    if (b->n && !w->error) {
+        w->error = sluice_store_xfer(w->io->store, t == WRITE, b->req, b->n, &moved, w->why);
+        *(t == WRITE ? &c->calls_write : &c->calls_read) += b->n;
+        *(t == WRITE ? &c->bytes_written : &c->bytes_read) += moved;
+        if (t == FILL) c->preread += moved;
+    }
+    b->n = 0;
+}
+
+/* The runs of the cover in a stretch of the file; `buf` is where the stretch lies. */
+static void transfer_stretch(work *w, batch *b, task t, const sluice_stretch *s, unsigned char *buf) {
+    const sluice_share *share = &w->c->pattern.share;
+    sluice_cursor c;
+    sluice_run run;
+    sluice_cursor_init(&c, &share->cover);
+    for (sluice_cursor_seek_offset(&c, s->lo); sluice_cursor_run(&c, &run) && run.off < s->hi;) {
+        /* A window may end inside a gap, which then need not be moved. */
+        int64_t lo = sluice_set_next(&share->wanted, run.off),
+                hi = sluice_set_prev(&share->wanted, sluice_min(run.off + run.len, s->hi) - 1) + 1;
+        if (lo < 0 || lo >= hi) continue;
+        bool solid =
+            share->exact && sluice_set_rank(&share->wanted, hi) - sluice_set_rank(&share->wanted, lo) == hi - lo;
+        if (t == FILL && solid) continue;
+        if (b->n == SLUICE_IO_DEPTH) flush(w, b, t);
+        b->piece[b->n] = (struct iovec){buf + (lo - s->lo), (size_t)(hi - lo)};
+        b->req[b->n] = (sluice_req){lo + w->shift, hi - lo, &b->piece[b->n], 1, 0};
+        b->n++;
+    }
+}
+
+/* Window k of our domain, if we have one. */
+static void transfer(work *w, task t, int64_t k) {
+    const sluice_pattern *p = &w->c->pattern;
+    if (p->me < 0 || k < 0 || k >= p->plan.aggregator[p->me].windows) return;
+    double start = now();
+    unsigned char *buf = sluice_messages_window(w->c, p->me, k);
+    batch b = {.n = 0};
+    sluice_stretches s;
+    sluice_stretch stretch;
+    for (sluice_stretches_first(&s, &p->plan, p->me, k); sluice_stretches_next(&s, &stretch);)
+        transfer_stretch(w, &b, t, &stretch, buf + stretch.at);
+    flush(w, &b, t);
+    w->clock->io += now() - start;
+}
+
+/* ---- Copy ---------------------------------------------------------------------------------------------------- */
+
+static void move(work *w, int part, const sluice_side *window, int64_t from, int64_t n) {
+    sluice_side mem = w->side[part];
+    bool write = w->c->pattern.write;
+    mem.from += from;
+    sluice_move(write ? window : &mem, write ? &mem : window, n);
+    w->wanted += n;
+}
+
+/* Between a window of this node and our memory. */
+static void copy_window(work *w, int a, int64_t k) {
+    const sluice_pattern *p = &w->c->pattern;
+    unsigned char *buf = sluice_messages_window(w->c, a, k);
+    sluice_stretches s;
+    sluice_stretch t;
+    for (sluice_stretches_first(&s, &p->plan, a, k); sluice_stretches_next(&s, &t);)
+        for (int i = 0; i < p->n; i++) {
+            int64_t from = sluice_set_rank(&p->file[i], t.lo), n = sluice_set_rank(&p->file[i], t.hi) - from;
+            sluice_side window = {buf + t.at, &p->file[i], t.lo, from};
+            if (n) move(w, i, &window, from, n);
+        }
+}
+
+/* Between what came from, or goes to, an aggregator elsewhere and our memory. Returns the bytes of the node. */
+static int64_t copy_foreign(work *w, int a, int64_t k, unsigned char *packed) {
+    const sluice_pattern *p = &w->c->pattern;
+    const sluice_set *want = &p->plan.node[w->c->group->node];
+    int64_t at = 0;
+    sluice_stretches s;
+    sluice_stretch t;
+    for (sluice_stretches_first(&s, &p->plan, a, k); sluice_stretches_next(&s, &t);) {
+        int64_t first = sluice_set_rank(want, t.lo), all = sluice_set_rank(want, t.hi) - first;
+        for (int i = 0; i < p->n && all; i++) {
+            int64_t from = sluice_set_rank(&p->file[i], t.lo), n = sluice_set_rank(&p->file[i], t.hi) - from;
+            sluice_side line = {packed + at, &p->place[i], first, from};
+            if (n) move(w, i, &line, from, n);
+        }
+        at += all;
+    }
+    return at;
+}
+
+static void copy(work *w, int64_t k, bool local, bool foreign) {
+    const sluice_plan *plan = &w->c->pattern.plan;
+    double start = now();
+    int node = w->c->group->node;
+    for (int i = plan->first[node]; local && i < plan->first[node + 1]; i++) copy_window(w, plan->by_node[i], k);
+    if (foreign) {
+        unsigned char *packed = sluice_messages_foreign(w->c);
+        for (int i = 0; i < plan->n; i++)
+            if (plan->aggregator[plan->by_node[i]].node != node) packed += copy_foreign(w, plan->by_node[i], k, packed);
+    }
+    w->clock->copy += now() - start;
+}
+
+/* ---- Rounds -------------------------------------------------------------------------------------------------- */
+
+static void exchange(work *w, int64_t k) {
+    sluice_group *g = w->c->group;
+    double start = now();
+    if (g->local == 0) sluice_messages_exchange(w->c, &w->io->counts, k);
+    sluice_group_meet(g);
+    w->clock->exchange += now() - start;
+}
+
+static void meet(work *w) {
+    double start = now();
+    sluice_group_meet(w->c->group);
+    w->clock->exchange += now() - start;
+}
+
+static void read_rounds(work *w, int64_t rounds, bool nodes) {
+    transfer(w, READ, 0);
+    for (int64_t k = 0; k < rounds; k++) {
+        meet(w);
+        copy(w, k, true, false);
+        transfer(w, READ, k + 1);
+        if (nodes) {
+            exchange(w, k);
+            copy(w, k, false, true);
+        }
+    }
+}
+
+static void write_rounds(work *w, int64_t rounds, bool nodes) {
+    transfer(w, FILL, 0);
+    for (int64_t k = 0; k < rounds; k++) {
+        meet(w);
+        copy(w, k, true, nodes);
+        transfer(w, WRITE, k - 1);
+        transfer(w, FILL, k + 1);
+        if (nodes) {
+            meet(w);
+            exchange(w, k);
+        }
+    }
+    meet(w);
+    transfer(w, WRITE, rounds - 1);
+}
+
+int sluice_rounds(sluice_collective *c, sluice_io *io, const sluice_side *side, int64_t shift, sluice_clock *clock,
+                  int64_t *wanted, sluice_reason *why) {
+    work w = {.c = c, .io = io, .side = side, .shift = shift, .clock = clock, .why = why};
+    const sluice_pattern *p = &c->pattern;
+    (p->write ? write_rounds : read_rounds)(&w, p->plan.rounds, c->group->nnodes > 1);
+    io->counts.rounds += p->plan.rounds;
+    *wanted = w.wanted;
+    return w.error;
+}
