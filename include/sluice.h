@@ -137,6 +137,11 @@ int sluice_write_all(sluice_array *a, const sluice_range *range, const void *buf
 int sluice_read_parts_all(sluice_array *a, const sluice_part *part, int n);
 int sluice_write_parts_all(sluice_array *a, const sluice_part *part, int n);
 
+/* Collective. Each process moves its part of a distribution that all name alike (see sluice_set_hpf), packed in the
+ * array's order. Nobody then needs to tell the others what it wants. */
+int sluice_read_dist_all(sluice_array *a, const sluice_dist *dist, const int *grid, void *buf);
+int sluice_write_dist_all(sluice_array *a, const sluice_dist *dist, const int *grid, const void *buf);
+
 /* Collective. In the background; all processes must start their collective requests on a handle in the same order.
  * On one node they go on by themselves. Between nodes, MPI being left to the program's own threads, they are carried
  * out when they are waited for. Errors come from sluice_wait(). */

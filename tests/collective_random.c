@@ -183,6 +183,7 @@ static void set_way(chance *c, sluice_array *a) {
     t->aggregators = (int)chance_draw(c, 0, size);
     t->align = chance_once_in(c, 3) ? chance_draw(c, 1, 300) : 0;
     t->block = chance_draw(c, 0, 3);
+    t->no_pipeline = chance_once_in(c, 3);
     a->io.no_map = chance_once_in(c, 2);
     a->io.method = (sluice_method)(chance_once_in(c, 2) ? chance_draw(c, 1, 4) : 0);
     /* What a plan depends on has changed. */

@@ -7,13 +7,15 @@
 
 /* ---- Opening ------------------------------------------------------------------------------------------------- */
 
+static uint64_t mix(uint64_t h, int64_t x) { return (h ^ (uint64_t)x) * 1099511628211u; }
+
 /* A number that tells descriptions apart. */
 static int64_t fingerprint(const sluice_desc *d) {
     uint64_t h = 14695981039346656037u;
     int64_t number[5 + SLUICE_MAX_DIMS] = {d->format, d->shape.ndims, d->shape.order, d->shape.elem, d->shape.header};
     memcpy(number + 5, d->shape.dim, (size_t)d->shape.ndims * sizeof *number);
-    for (size_t i = 0; i < sizeof number / sizeof *number; i++) h = (h ^ (uint64_t)number[i]) * 1099511628211u;
-    for (const char *c = d->type; *c; c++) h = (h ^ (unsigned char)*c) * 1099511628211u;
+    for (size_t i = 0; i < sizeof number / sizeof *number; i++) h = mix(h, number[i]);
+    for (const char *c = d->type; *c; c++) h = mix(h, *c);
     return (int64_t)(h >> 2); /* so that it can be negated */
 }
 
@@ -120,11 +122,11 @@ static sluice_extent extent_of(const sluice_desc *d) {
     return (sluice_extent){s->header, end, slowest > 0 ? sluice_max((end - s->header) / slowest, 1) : 1};
 }
 
-int sluice_all_run(sluice_array *a, bool write, const sluice_io_part *part, int n, bool main_thread, int error,
-                   sluice_reason *why) {
+int sluice_all_run(sluice_array *a, bool write, const sluice_io_part *part, int n, const sluice_known *known,
+                   bool main_thread, int error, sluice_reason *why) {
     sluice_extent e = extent_of(&a->desc);
     a->collective->group->may_poll = main_thread;
-    return sluice_collective_move(a->collective, &a->io, &e, write, part, n, error, why);
+    return sluice_collective_move(a->collective, &a->io, &e, write, part, n, known, error, why);
 }
 
 static int move_all(sluice_array *a, bool write, const sluice_part *part, int n) {
@@ -139,7 +141,7 @@ static int move_all(sluice_array *a, bool write, const sluice_part *part, int n)
         why = r->why;
         sluice_bind_free(r);
     } else {
-        err = sluice_all_run(a, write, NULL, 0, true, err, &why);
+        err = sluice_all_run(a, write, NULL, 0, NULL, true, err, &why);
     }
     return err ? sluice_errmsg_set(&why) : 0;
 }
@@ -154,6 +156,68 @@ int sluice_read_all(sluice_array *a, const sluice_range *range, void *buf) {
 int sluice_write_all(sluice_array *a, const sluice_range *range, const void *buf) {
     return move_all(a, true, &(sluice_part){.range = range, .buf = (void *)(uintptr_t)buf}, 1);
 }
+
+/* ---- Distributions ------------------------------------------------------------------------------------------- */
+
+typedef struct spread {
+    const sluice_shape *shape;
+    const sluice_dist *dist;
+    const int *grid;
+} spread;
+
+static int part_of(void *arg, int r, sluice_set *out, sluice_reason *why) {
+    const spread *s = arg;
+    return sluice_set_hpf(out, s->shape, s->dist, s->grid, r, why);
+}
+
+static int64_t mark_of(const spread *s) {
+    uint64_t h = 14695981039346656037u;
+    for (int d = 0; d < s->shape->ndims; d++) {
+        h = mix(mix(mix(h, s->grid[d]), s->dist[d].kind), s->dist[d].block);
+        for (int i = 0; s->dist[d].kind == SLUICE_DIST_GENBLOCK && i < s->grid[d]; i++) h = mix(h, s->dist[d].sizes[i]);
+    }
+    return (int64_t)(h >> 3) + 1;
+}
+
+/* A grid must have a place for each process. */
+static int check_grid(const sluice_array *a, const spread *s, int size, sluice_reason *why) {
+    int64_t n = 1;
+    for (int d = 0; d < s->shape->ndims; d++)
+        if (s->grid[d] < 1 || !sluice_mul(n, s->grid[d], &n)) n = INT64_MAX;
+    if (n == size) return 0;
+    return sluice_refuse(why, SLUICE_E_ARGUMENT, -1, "%s: the grid does not have a place for each of %d processes",
+                         a->io.store->name, size);
+}
+
+static int move_dist(sluice_array *a, bool write, const sluice_dist *dist, const int *grid, void *buf) {
+    spread s = {&a->desc.shape, dist, grid};
+    sluice_set file = SLUICE_SET_EMPTY;
+    sluice_reason why;
+    sluice_group *g = a->collective ? a->collective->group : NULL;
+    int err = sluice_bind_allowed(a, write, &why);
+    if (!err) err = check_grid(a, &s, g ? g->size : 1, &why);
+    if (!err) err = part_of(&s, g ? g->rank : 0, &file, &why);
+    sluice_background_drain(a);
+    sluice_io_part part = {&file, {buf, NULL, 0, 0}};
+    sluice_known known = {part_of, &s, err ? 0 : mark_of(&s)};
+    if (g)
+        err = sluice_all_run(a, write, &part, 1, &known, true, err, &why);
+    else if (!err)
+        err = (write ? sluice_io_write : sluice_io_read)(&a->io, &part, 1, &why);
+    if (!err && !write) sluice_transfer_swap(a, &part, 1);
+    sluice_set_free(&file);
+    return err ? sluice_errmsg_set(&why) : 0;
+}
+
+int sluice_read_dist_all(sluice_array *a, const sluice_dist *dist, const int *grid, void *buf) {
+    return move_dist(a, false, dist, grid, buf);
+}
+
+int sluice_write_dist_all(sluice_array *a, const sluice_dist *dist, const int *grid, const void *buf) {
+    return move_dist(a, true, dist, grid, (void *)(uintptr_t)buf);
+}
+
+/* ---- In the background --------------------------------------------------------------------------------------- */
 
 /* A request that could not be made takes the spare one's place in the queue, so that the others do not wait in vain; if
  * that is taken too, it is carried out at once. */
@@ -177,7 +241,7 @@ static int start_all(sluice_request **out, sluice_array *a, bool write, const sl
         sluice_bind_free(r);
     }
     sluice_background_drain(a);
-    sluice_all_run(a, write, NULL, 0, true, err, &why);
+    sluice_all_run(a, write, NULL, 0, NULL, true, err, &why);
     return sluice_errmsg_set(&why);
 }
 

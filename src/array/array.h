@@ -61,12 +61,16 @@ int sluice_errmsg_fail(int error, const char *format, ...) __attribute__((format
 int sluice_bind(sluice_request **r, sluice_array *a, bool write, const sluice_part *part, int n, sluice_reason *why);
 void sluice_bind_free(sluice_request *r);
 
-/* transfer.c. Carries the transfer out; on any thread. */
+/* bind.c. 0, or why the array cannot be written. */
+int sluice_bind_allowed(const sluice_array *a, bool write, sluice_reason *why);
+
+/* transfer.c. Carries the transfer out; on any thread. swap: to this machine's byte order, if need be. */
 int sluice_transfer_run(sluice_request *r);
+void sluice_transfer_swap(const sluice_array *a, const sluice_io_part *part, int n);
 
 /* all.c. Collective. Carries the parts of a collective transfer out, or takes part with an error. */
-int sluice_all_run(sluice_array *a, bool write, const sluice_io_part *part, int n, bool main_thread, int error,
-                   sluice_reason *why);
+int sluice_all_run(sluice_array *a, bool write, const sluice_io_part *part, int n, const sluice_known *known,
+                   bool main_thread, int error, sluice_reason *why);
 int sluice_all_resize(sluice_array *a, int64_t extent, int error, sluice_reason *why);
 int sluice_all_close(sluice_collective *c, int error); /* the last agreement */
 

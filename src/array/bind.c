@@ -74,13 +74,20 @@ static int bind_memory(sluice_set *out, const int64_t *count, const sluice_shape
     return sluice_set_memory(out, &buffer, p->buf_at ? p->buf_at : origin, count, why);
 }
 
-int sluice_bind(sluice_request **out, sluice_array *a, bool write, const sluice_part *part, int n, sluice_reason *why) {
-    const char *call = write ? "write" : "read", *name = a->io.store->name;
-    if (n < 0) return sluice_refuse(why, SLUICE_E_ARGUMENT, -1, "%s %s: %d parts", call, name, n);
+int sluice_bind_allowed(const sluice_array *a, bool write, sluice_reason *why) {
+    const char *name = a->io.store->name;
     if (write && !a->writable) return sluice_refuse(why, -EBADF, -1, "write %s: it was opened for reading only", name);
     if (write && a->desc.swapped)
         return sluice_refuse(why, SLUICE_E_ARGUMENT, -1,
                              "write %s: its elements have the other byte order; copy it to a new array first", name);
+    return 0;
+}
+
+int sluice_bind(sluice_request **out, sluice_array *a, bool write, const sluice_part *part, int n, sluice_reason *why) {
+    const char *call = write ? "write" : "read", *name = a->io.store->name;
+    if (n < 0) return sluice_refuse(why, SLUICE_E_ARGUMENT, -1, "%s %s: %d parts", call, name, n);
+    int err = sluice_bind_allowed(a, write, why);
+    if (err) return err;
     /* One piece of memory: the request, then what its parts need. */
     size_t each = sizeof(sluice_io_part) + sizeof(sluice_bound_part);
     sluice_request *r = sluice_mem_alloc(1, sizeof *r + (size_t)n * each);
@@ -91,7 +98,6 @@ int sluice_bind(sluice_request **out, sluice_array *a, bool write, const sluice_
     r->n = n;
     r->part = (sluice_io_part *)(r + 1);
     r->bound = (sluice_bound_part *)(r->part + n);
-    int err = 0;
     for (int i = 0; i < n && !err; i++) {
         int64_t count[SLUICE_MAX_DIMS];
         sluice_reason detail = {.error = 0};

@@ -23,14 +23,17 @@ static void swap_part(const sluice_io_part *p, int64_t unit) {
         swap_units((unsigned char *)p->mem.base + run.off, run.len / unit, unit);
 }
 
+void sluice_transfer_swap(const sluice_array *a, const sluice_io_part *part, int n) {
+    for (int i = 0; a->desc.swapped && i < n; i++) swap_part(&part[i], a->type.unit);
+}
+
 int sluice_transfer_run(sluice_request *r) {
     sluice_array *a = r->array;
     if (r->together)
-        r->error = sluice_all_run(a, r->write, r->part, r->n, !r->background, r->error, &r->why);
+        r->error = sluice_all_run(a, r->write, r->part, r->n, NULL, !r->background, r->error, &r->why);
     else
         r->error = (r->write ? sluice_io_write : sluice_io_read)(&a->io, r->part, r->n, &r->why);
-    if (!r->error && !r->write && a->desc.swapped)
-        for (int i = 0; i < r->n; i++) swap_part(&r->part[i], a->type.unit);
+    if (!r->error && !r->write) sluice_transfer_swap(a, r->part, r->n);
     return r->error;
 }
 

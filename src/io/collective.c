@@ -22,9 +22,11 @@ typedef struct call {
     sluice_collective *c;
     sluice_io *io;
     const sluice_extent *extent;
+    const sluice_known *known;
     bool write;
     sluice_io_part *part; /* what is left to do; n may shrink */
     int n;
+    bool helped; /* some of it was read alone */
     sluice_side *side;
     int64_t asked, moved; /* bytes */
     sluice_set *spare;    /* memory of parts of which not all bytes are kept */
@@ -81,6 +83,7 @@ static int help_oneself(call *x, sluice_reason *why) {
     int left = 0;
     for (int i = 0; i < x->n; i++)
         if (!sluice_io_mapped(x->io, false, &x->part[i])) x->part[left++] = x->part[i];
+    x->helped = left < x->n;
     x->n = left;
     return 0;
 }
@@ -123,12 +126,13 @@ static int write_own(call *x, sluice_reason *why) {
 /* ---- What they do together ----------------------------------------------------------------------------------- */
 
 /* What the processes tell each other first; the smallest of each number goes to all. */
-enum { CALL, NOT_CALL, EMPTY, OWN, SAME, SHIFT, NOT_SHIFT, SAID };
+enum { CALL, NOT_CALL, EMPTY, OWN, UNTOUCHED, SAME, SHIFT, NOT_SHIFT, SAID };
 
 /* Compares what must be the same everywhere. */
 static int compare(const int64_t *said, sluice_reason *why) {
     if (said[CALL] == -said[NOT_CALL]) return 0;
-    return sluice_refuse(why, SLUICE_E_MISMATCH, -1, "some processes of the group read and others write");
+    return sluice_refuse(why, SLUICE_E_MISMATCH, -1,
+                         "processes make different collective calls, or name different distributions");
 }
 
 /* Whether our parts are those of the present pattern, `*shift` further on. */
@@ -156,9 +160,10 @@ static int consult(call *x, int err, int64_t *said, sluice_reason *why) {
         err = recognise(x, &same, &shift, why);
     else if (!err)
         same = x->c->pattern.known && x->c->pattern.write == x->write && x->c->pattern.n == 0;
-    said[CALL] = x->write;
-    said[NOT_CALL] = -(int64_t)x->write;
+    said[CALL] = 2 * (x->known ? x->known->mark : 0) + x->write;
+    said[NOT_CALL] = -said[CALL];
     said[EMPTY] = x->n == 0;
+    said[UNTOUCHED] = !x->helped;
     said[OWN] = !err && x->write && would_write_own(x);
     said[SAME] = same;
     said[SHIFT] = shift;
@@ -191,8 +196,10 @@ static int two_phase(call *x, int64_t shift, sluice_reason *why) {
 static int learn(call *x, int64_t *said, sluice_reason *why) {
     double start = now();
     int err = 0;
+    /* What is known is what was asked for; if some have helped themselves, the rest is not. */
+    const sluice_known *known = said[UNTOUCHED] ? x->known : NULL;
     if (!said[SAME]) {
-        err = sluice_pattern_learn(x->c, x->io, x->write, x->part, x->n, why);
+        err = sluice_pattern_learn(x->c, x->io, x->write, x->part, x->n, known, why);
         said[SHIFT] = 0;
     }
     x->clock.plan += now() - start;
@@ -271,8 +278,9 @@ static int lock(call *x, bool on, sluice_reason *why) {
 }
 
 int sluice_collective_move(sluice_collective *c, sluice_io *io, const sluice_extent *e, bool write,
-                           const sluice_io_part *part, int n, int error, sluice_reason *why) {
-    call x = {.c = c, .io = io, .extent = e, .write = write, .start = now()};
+                           const sluice_io_part *part, int n, const sluice_known *known, int error,
+                           sluice_reason *why) {
+    call x = {.c = c, .io = io, .extent = e, .known = known, .write = write, .start = now()};
     sluice_counts before = io->counts;
     int err = error;
     if (!err && c->late.error) {

@@ -52,11 +52,19 @@ int sluice_collective_open(sluice_collective **out, MPI_Comm comm, const sluice_
                            bool exclusive, int error, sluice_reason *why);
 void sluice_collective_close(sluice_collective *c);
 
+/* Where everyone's request follows from something that all processes know, nobody needs to be told: request() says what
+ * a rank wants, and `mark` is a number that tells what is known apart from anything else. */
+typedef struct sluice_known {
+    int (*request)(void *arg, int rank, sluice_set *out, sluice_reason *why);
+    void *arg;
+    int64_t mark;
+} sluice_known;
+
 /* collective.c. Collective. Moves the parts of all processes; for writes later parts win, and higher ranks. `error` and
- * `why` say what went wrong on this process before, if something did: it then takes part with nothing. All return the
- * same error and sentence. */
+ * `why` say what went wrong on this process before, if something did: it then takes part with nothing. `known` may be
+ * NULL. All return the same error and sentence. */
 int sluice_collective_move(sluice_collective *c, sluice_io *io, const sluice_extent *e, bool write,
-                           const sluice_io_part *part, int n, int error, sluice_reason *why);
+                           const sluice_io_part *part, int n, const sluice_known *known, int error, sluice_reason *why);
 
 /* Where the time of a call went, in seconds. */
 typedef struct sluice_clock {
@@ -72,7 +80,7 @@ int sluice_pattern_key(const sluice_io_part *part, int n, unsigned char **key, i
 
 /* pattern.c. Collective. Makes the pattern of parts the present one, except for its plan. */
 int sluice_pattern_learn(sluice_collective *c, sluice_io *io, bool write, const sluice_io_part *part, int n,
-                         sluice_reason *why);
+                         const sluice_known *known, sluice_reason *why);
 
 /* pattern.c. Collective. Makes its plan. */
 int sluice_pattern_plan(sluice_collective *c, sluice_io *io, const sluice_extent *e, sluice_reason *why);

@@ -132,8 +132,14 @@ static int settle_conflicts(sluice_collective *c, sluice_io *io, sluice_reason *
     return err;
 }
 
+/* Everyone's requests, as they follow from what is known. */
+static int infer(sluice_set *request, int size, const sluice_known *known, int err, sluice_reason *why) {
+    for (int r = 0; r < size && !err; r++) err = known->request(known->arg, r, &request[r], why);
+    return err;
+}
+
 int sluice_pattern_learn(sluice_collective *c, sluice_io *io, bool write, const sluice_io_part *part, int n,
-                         sluice_reason *why) {
+                         const sluice_known *known, sluice_reason *why) {
     sluice_group *g = c->group;
     sluice_pattern *p = &c->pattern;
     sluice_set mine = SLUICE_SET_EMPTY;
@@ -145,9 +151,12 @@ int sluice_pattern_learn(sluice_collective *c, sluice_io *io, bool write, const 
     if (!p->file && !err) err = -ENOMEM;
     if (p->file) p->n = n;
     for (int i = 0; i < n && !err; i++) err = sluice_set_copy(&p->file[i], part[i].file);
-    if (!err) err = own_request(&mine, p);
+    if (!err && !known) err = own_request(&mine, p);
     if (err) sluice_refuse(why, err, -1, "%s: %s", io->store->name, sluice_strerror(err));
-    err = sluice_requests_exchange(c, io, &mine, p->request, err, why);
+    if (known)
+        err = sluice_agree(g, infer(p->request, g->size, known, err, why), why, NULL, 0);
+    else
+        err = sluice_requests_exchange(c, io, &mine, p->request, err, why);
     sluice_set_free(&mine);
     if (!err && write) err = settle_conflicts(c, io, why);
     p->known = !err;

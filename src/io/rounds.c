@@ -5,7 +5,9 @@
  *     reading    transfer 0 | meet | copy 0, transfer 1 | meet | copy 1, transfer 2 | meet | ...
  *     writing    fill 0 | meet | copy 0, fill 1 | meet | copy 1, transfer 0, fill 2 | meet | ...
  *
- * (fill: what lies in the holes of a window is read before it is written.) After an error a process transfers nothing
+ * (fill: what lies in the holes of a window is read before it is written.) Before an aggregator copies, the system is
+ * told which window comes next, so that its disk reads meanwhile; what is written, the system writes in the background
+ * anyway. Without pipelining the phases are kept apart by another meeting. After an error a process transfers nothing
  * more, but goes on meeting and sending like the others.
  */
 #include "io/collective.h"
@@ -86,6 +88,20 @@ static void transfer(work *w, task t, int64_t k) {
     w->clock->io += now() - start;
 }
 
+/* The part of window k that will be transferred, if most of it will. */
+static void expect(work *w, int64_t k) {
+    const sluice_pattern *p = &w->c->pattern;
+    if (p->me < 0 || k >= p->plan.aggregator[p->me].windows || w->error) return;
+    sluice_stretches s;
+    sluice_stretch t;
+    for (sluice_stretches_first(&s, &p->plan, p->me, k); sluice_stretches_next(&s, &t);) {
+        int64_t lo = sluice_set_next(&p->share.wanted, t.lo), hi = sluice_set_prev(&p->share.wanted, t.hi - 1) + 1;
+        bool dense = lo >= 0 && lo < hi &&
+                     sluice_set_rank(&p->share.cover, hi) - sluice_set_rank(&p->share.cover, lo) > (hi - lo) / 2;
+        if (dense) sluice_store_expect(w->io->store, lo + w->shift, hi - lo);
+    }
+}
+
 /* ---- Copy ---------------------------------------------------------------------------------------------------- */
 
 static void move(work *w, int part, const sluice_side *window, int64_t from, int64_t n) {
@@ -159,10 +175,13 @@ static void meet(work *w) {
 }
 
 static void read_rounds(work *w, int64_t rounds, bool nodes) {
+    bool apart = w->c->together.no_pipeline;
     transfer(w, READ, 0);
     for (int64_t k = 0; k < rounds; k++) {
         meet(w);
+        if (!apart) expect(w, k + 1);
         copy(w, k, true, false);
+        if (apart) meet(w);
         transfer(w, READ, k + 1);
         if (nodes) {
             exchange(w, k);
@@ -172,16 +191,15 @@ static void read_rounds(work *w, int64_t rounds, bool nodes) {
 }
 
 static void write_rounds(work *w, int64_t rounds, bool nodes) {
+    bool apart = w->c->together.no_pipeline;
     transfer(w, FILL, 0);
     for (int64_t k = 0; k < rounds; k++) {
         meet(w);
         copy(w, k, true, nodes);
+        if (apart || nodes) meet(w);
         transfer(w, WRITE, k - 1);
         transfer(w, FILL, k + 1);
-        if (nodes) {
-            meet(w);
-            exchange(w, k);
-        }
+        if (nodes) exchange(w, k);
     }
     meet(w);
     transfer(w, WRITE, rounds - 1);

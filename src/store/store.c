@@ -1,6 +1,7 @@
 /* store.c: what all stores have in common: a name for messages, closing, and the calls that move no data. */
 #include "store/store.h"
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <string.h>
 
@@ -83,4 +84,9 @@ int sluice_store_lock(sluice_store *s, int64_t off, int64_t len, bool on, sluice
         do err = s->ops->lock(s, off, len, on);
         while (err == -EINTR);
     return err ? sluice_store_refuse(why, err, on ? "lock" : "unlock", s->name, off) : 0;
+}
+
+void sluice_store_expect(sluice_store *s, int64_t off, int64_t len) {
+    int fd = s->ops->fd ? s->ops->fd(s) : -1;
+    if (fd >= 0) posix_fadvise(fd, off, len, POSIX_FADV_WILLNEED);
 }

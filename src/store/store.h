@@ -107,6 +107,9 @@ int sluice_store_resize(sluice_store *s, int64_t size, sluice_reason *why);
 int sluice_store_sync(sluice_store *s, sluice_reason *why);
 int sluice_store_lock(sluice_store *s, int64_t off, int64_t len, bool on, sluice_reason *why);
 
+/* Local. A hint that a range will be read soon: where the system can, it starts to read it now, in the background. */
+void sluice_store_expect(sluice_store *s, int64_t off, int64_t len);
+
 /* fault.c. Counts the calls of a store (submitted requests, size, resize, sync, lock, close each count as one) and
  * makes call number `at` (1 = the first from now; 0 = none) misbehave once. A shim that could not be made leaves the
  * inner store open. */
