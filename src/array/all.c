@@ -105,10 +105,6 @@ int sluice_all_resize(sluice_array *a, int64_t extent, int error, sluice_reason 
 
 int sluice_all_close(sluice_collective *c, int error) {
     sluice_reason why = sluice_errmsg_reason(error);
-    if (!error && c->late.error) {
-        why = c->late;
-        error = why.error;
-    }
     error = sluice_agree(c->group, error, &why, NULL, 0);
     sluice_collective_close(c);
     return error ? sluice_errmsg_set(&why) : 0;

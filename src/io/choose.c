@@ -16,7 +16,7 @@ enum {
 
 sluice_io_plan sluice_io_choose(const sluice_io *io, bool write) {
     const sluice_store_facts *f = &io->store->facts;
-    bool may_sieve = !write || (!io->held && (io->exclusive || io->locks));
+    bool may_sieve = !write || io->exclusive || io->locks;
     /* A cached file would have been read through its mapping, unless that is forbidden. */
     bool cold = !write && !io->no_map && io->map;
     /* More at once than the store has in flight does no harm, and a batch of writes takes one lock. */
@@ -41,6 +41,5 @@ sluice_io_plan sluice_io_choose(const sluice_io *io, bool write) {
 int64_t sluice_io_gap(const sluice_io *io, bool write) {
     sluice_io owner = *io;
     owner.exclusive = true;
-    owner.held = false;
     return sluice_io_choose(&owner, write).gap;
 }

@@ -4,9 +4,6 @@
  * itself to what is cached, through the mapping, before it says a word; if that was all that anyone wanted, the call
  * ends with the first agreement. What is left is read by the two-phase method. Writing is the same with one step before
  * it: everyone must know first what the others write.
- *
- * While processes of a group write, no other handle may read, change and write back a range of the file: the process
- * of rank 0 holds a lock on all of it, for the group.
  */
 #include "io/collective.h"
 #include <errno.h>
@@ -113,14 +110,6 @@ static int find_memory(call *x, int64_t shift, sluice_reason *why) {
         x->part[i] = (sluice_io_part){file, x->side[i]};
     }
     return sluice_pass(why, err);
-}
-
-/* Writes our parts, each byte that we keep and no other. */
-static int write_own(call *x, sluice_reason *why) {
-    x->io->held = true;
-    int err = sluice_io_write(x->io, x->part, x->n, why);
-    x->io->held = false;
-    return err;
 }
 
 /* ---- What they do together ----------------------------------------------------------------------------------- */
@@ -236,7 +225,7 @@ static int write_together(call *x, int err, sluice_reason *why) {
     if (x->c->pattern.conflict) err = sluice_agree(x->c->group, err, why, NULL, 0); /* else it cannot fail */
     if (err) return err;
     if (!own) return two_phase(x, said[SHIFT], why);
-    return sluice_agree(x->c->group, write_own(x, why), why, NULL, 0);
+    return sluice_agree(x->c->group, sluice_io_write(x->io, x->part, x->n, why), why, NULL, 0);
 }
 
 /* ---- The call ------------------------------------------------------------------------------------------------ */
@@ -270,30 +259,15 @@ static int collect(call *x, const sluice_io_part *part, int n, sluice_reason *wh
     return 0;
 }
 
-/* The lock that keeps other handles out while the group writes; unlocking fails too late for this call. */
-static int lock(call *x, bool on, sluice_reason *why) {
-    sluice_io *io = x->io;
-    if (!x->write || x->c->group->rank > 0 || x->c->exclusive || !io->locks) return 0;
-    return sluice_store_lock(io->store, 0, INT64_MAX, on, why);
-}
-
 int sluice_collective_move(sluice_collective *c, sluice_io *io, const sluice_extent *e, bool write,
                            const sluice_io_part *part, int n, const sluice_known *known, int error,
                            sluice_reason *why) {
     call x = {.c = c, .io = io, .extent = e, .known = known, .write = write, .start = now()};
     sluice_counts before = io->counts;
     int err = error;
-    if (!err && c->late.error) {
-        *why = c->late;
-        err = why->error;
-    }
-    c->late.error = 0;
     if (!err && n) err = collect(&x, part, n, why);
     int room = x.n;
-    bool locked = !err && !(err = lock(&x, true, why));
-    if (err) x.n = 0;
     err = (write ? write_together : read_together)(&x, err, why);
-    if (locked) lock(&x, false, &c->late);
     if (c->log) report(&x, &before, err);
     for (int i = 0; i < 2 * room; i++) sluice_set_free(&x.spare[i]);
     sluice_mem_free(x.part);

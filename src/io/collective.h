@@ -44,7 +44,6 @@ typedef struct sluice_collective {
     bool exclusive; /* no one outside the group writes the file */
     bool log;       /* SLUICE_LOG=why: a line per call from rank 0 */
     sluice_pattern pattern;
-    sluice_reason late; /* what went wrong after a call had its result; the next one returns it */
 } sluice_collective;
 
 /* collective.c. Collective. Makes the group, unless a process has an error already; all return the same. */

@@ -26,7 +26,6 @@ typedef struct sluice_io {
     bool writable;
     bool exclusive; /* no one else writes the file */
     bool locks;     /* ranges can be locked */
-    bool held;      /* the group holds the lock, and its other processes write too: no locks, no holes filled */
     sluice_method method;
     int64_t memory; /* for all buffers */
     unsigned char *buf;

@@ -52,7 +52,7 @@ bool sluice_io_mapped(sluice_io *io, bool write, const sluice_io_part *part) {
     sluice_side mapped = {sluice_map_base(io->map), file, 0, 0};
     copy c = {write ? mapped : part->mem, write ? part->mem : mapped, file->size};
     int64_t lo = sluice_set_lo(file), len = sluice_set_hi(file) - lo;
-    bool lock = write && !io->exclusive && io->locks && !io->held;
+    bool lock = write && !io->exclusive && io->locks;
     if (lock && sluice_store_lock(io->store, lo, len, true, NULL)) return false;
     int err = sluice_map_guard(io->map, copy_part, &c);
     if (lock && sluice_store_lock(io->store, lo, len, false, NULL)) return false;

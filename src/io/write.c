@@ -42,7 +42,7 @@ static int write_locked(sluice_io_batch *b, const sluice_io_part *part, sluice_r
 static int flush(sluice_io_batch *b, void *arg, sluice_reason *why) {
     sluice_store *s = b->io->store;
     int64_t lo = b->seg[0].lo, len = b->seg[b->n - 1].hi - lo;
-    if (b->io->exclusive || !b->io->locks || b->io->held) return write_locked(b, arg, why);
+    if (b->io->exclusive || !b->io->locks) return write_locked(b, arg, why);
     int err = sluice_store_lock(s, lo, len, true, why);
     if (err) return err;
     err = write_locked(b, arg, why);
