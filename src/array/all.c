@@ -42,9 +42,10 @@ static int open_everywhere(sluice_array **a, sluice_collective *c, const opening
     opening other = *w;
     if (w->create && w->desc->format == SLUICE_NPY) other.desc = NULL; /* the file says what it is */
     if (g->rank > 0) err = open_here(a, &other, false, why);
-    int64_t same[2] = {err ? 0 : fingerprint(&(*a)->desc), 0};
+    int64_t same[3] = {err ? 0 : fingerprint(&(*a)->desc), 0, !err && (*a)->io.locks};
     same[1] = -same[0];
-    err = sluice_agree(g, err, why, same, 2);
+    err = sluice_agree(g, err, why, same, 3);
+    c->locks = same[2];
     if (!err && same[0] != -same[1])
         err = sluice_refuse(why, SLUICE_E_MISMATCH, -1, "open %s: processes do not see the same array", w->path);
     return err;

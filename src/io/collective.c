@@ -165,6 +165,16 @@ static int consult(call *x, int err, int64_t *said, sluice_reason *why) {
     return err;
 }
 
+/* While aggregators read, change and write back their domains, no handle outside the group may: the first process
+ * holds a lock on the range of all requests. Not sooner: a process that still writes alone may have to wait for it. */
+static int guard(call *x, int64_t shift, bool on, sluice_reason *why) {
+    sluice_collective *c = x->c;
+    const sluice_plan *p = &c->pattern.plan;
+    if (!x->write || c->exclusive || !c->locks) return 0;
+    int err = c->group->rank == 0 ? sluice_store_lock(x->io->store, p->lo + shift, p->hi - p->lo, on, why) : 0;
+    return sluice_agree(c->group, err, why, NULL, 0);
+}
+
 /* What is left, by aggregators. */
 static int two_phase(call *x, int64_t shift, sluice_reason *why) {
     sluice_collective *c = x->c;
@@ -175,11 +185,14 @@ static int two_phase(call *x, int64_t shift, sluice_reason *why) {
         err = sluice_pattern_plan(c, x->io, x->extent, why);
         x->clock.plan += now() - start;
     }
+    if (!err) err = guard(x, shift, true, why);
     if (err) return err;
     err = sluice_rounds(c, x->io, x->side, shift, &x->clock, &wanted, why);
     err = sluice_agree(c->group, err, why, NULL, 0);
     if (!err) *(x->write ? &x->io->counts.wanted_written : &x->io->counts.wanted_read) += wanted;
-    return err;
+    sluice_reason late;
+    int unlocked = guard(x, shift, false, err ? &late : why);
+    return err ? err : unlocked;
 }
 
 static int learn(call *x, int64_t *said, sluice_reason *why) {

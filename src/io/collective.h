@@ -42,6 +42,7 @@ typedef struct sluice_collective {
     sluice_group *group;
     sluice_together together;
     bool exclusive; /* no one outside the group writes the file */
+    bool locks;     /* ranges of it can be locked */
     bool log;       /* SLUICE_LOG=why: a line per call from rank 0 */
     sluice_pattern pattern;
 } sluice_collective;

@@ -73,16 +73,6 @@ static void transfer_stretch(work *w, batch *b, task t, const sluice_stretch *s,
     }
 }
 
-/* While we read, change and write back our domain, no handle outside the group may. */
-static void lock(work *w, bool on) {
-    const sluice_pattern *p = &w->c->pattern;
-    if (!p->write || p->me < 0 || w->c->exclusive || !w->io->locks) return;
-    const sluice_set *domain = &p->plan.aggregator[p->me].domain;
-    int64_t lo = sluice_set_lo(domain), len = sluice_set_hi(domain) - lo;
-    int err = sluice_store_lock(w->io->store, lo + w->shift, len, on, w->error ? NULL : w->why);
-    if (!w->error) w->error = err;
-}
-
 /* Window k of our domain, if we have one. */
 static void transfer(work *w, task t, int64_t k) {
     const sluice_pattern *p = &w->c->pattern;
@@ -219,9 +209,7 @@ int sluice_rounds(sluice_collective *c, sluice_io *io, const sluice_side *side, 
                   int64_t *wanted, sluice_reason *why) {
     work w = {.c = c, .io = io, .side = side, .shift = shift, .clock = clock, .why = why};
     const sluice_pattern *p = &c->pattern;
-    lock(&w, true);
     (p->write ? write_rounds : read_rounds)(&w, p->plan.rounds, c->group->nnodes > 1);
-    lock(&w, false);
     io->counts.rounds += p->plan.rounds;
     *wanted = w.wanted;
     return w.error;
