@@ -3,28 +3,24 @@
  * requests outstanding, files that others change meanwhile. */
 #include "base/base.h"
 #include "sluice.h"
-#include <errno.h>
+#include "support/unit.h"
 #include <fcntl.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-static int failures;
 static const char name[] = "array_unit.bin";
 
-#define CHECK(x)                                                                                                       \
-    do {                                                                                                               \
-        if (!(x)) printf("line %d: %s (%s)\n", __LINE__, #x, sluice_errmsg()), failures++;                             \
-    } while (0)
+/* True; if not, what the library last complained about may say why. */
+#define HOLDS(x) CHECK(x, "(%s)", sluice_errmsg())
 
 /* The call fails with this error, and its sentence has these words. */
 #define REFUSED(call, error, words)                                                                                    \
     do {                                                                                                               \
         int returned = (call);                                                                                         \
-        if (returned != (error) || !strstr(sluice_errmsg(), words))                                                    \
-            printf("line %d: %s: %d, \"%s\"\n", __LINE__, #call, returned, sluice_errmsg()), failures++;               \
+        CHECK(returned == (error) && strstr(sluice_errmsg(), words), "%s: %d, \"%s\"", #call, returned,                \
+              sluice_errmsg());                                                                                        \
     } while (0)
 
 static sluice_options replace(void) { return (sluice_options){.size = sizeof(sluice_options), .replace = 1}; }
@@ -46,15 +42,15 @@ static void refusals(void) {
             "method");
     REFUSED(sluice_open(&a, name, SLUICE_READ, &d, &(sluice_options){.store = (sluice_store_kind)9}), SLUICE_E_ARGUMENT,
             "store");
-    CHECK(!sluice_create(&a, name, &d, &o));
-    CHECK(!sluice_write(a, NULL, buf));
+    HOLDS(!sluice_create(&a, name, &d, &o));
+    HOLDS(!sluice_write(a, NULL, buf));
     REFUSED(sluice_read(a, (sluice_range[]){{0, 11, 1}, {0, 1, 1}}, buf), SLUICE_E_ARGUMENT, "dimension 0");
     REFUSED(sluice_read(a, (sluice_range[]){{0, 2, 0}, {0, 1, 1}}, buf), SLUICE_E_ARGUMENT, "step 0");
     REFUSED(sluice_read(a, (sluice_range[]){{0, 2, -1}, {0, 1, 1}}, buf), SLUICE_E_ARGUMENT, "step -1");
     REFUSED(sluice_read(a, (sluice_range[]){{0, 1, 1}, {-1, 1, 1}}, buf), SLUICE_E_ARGUMENT, name);
     REFUSED(sluice_read(a, (sluice_range[]){{0, 1, 1}, {0, INT64_MAX, INT64_MAX}}, buf), SLUICE_E_ARGUMENT, name);
     REFUSED(sluice_read_parts(a, NULL, -1), SLUICE_E_ARGUMENT, "-1 parts");
-    CHECK(!sluice_read_parts(a, NULL, 0));
+    HOLDS(!sluice_read_parts(a, NULL, 0));
     sluice_range one[] = {{0, 1, 1}, {0, 5, 1}};
     REFUSED(sluice_read_parts(a, &(sluice_part){.range = one, .buf = buf, .buf_dim = (int64_t[]){1, 4}}, 1),
             SLUICE_E_ARGUMENT, "dimension 1");
@@ -64,13 +60,13 @@ static void refusals(void) {
     REFUSED(sluice_read_parts(a, &(sluice_part){.index = index, .buf = buf}, 1), SLUICE_E_ARGUMENT, "index 10");
     REFUSED(sluice_read_header(a, buf, 17), SLUICE_E_ARGUMENT, "header");
     REFUSED(sluice_resize(a, -1), SLUICE_E_ARGUMENT, name);
-    CHECK(!sluice_close(a));
+    HOLDS(!sluice_close(a));
     REFUSED(sluice_create(&a, name, &d, NULL), -EEXIST, name);
-    CHECK(!sluice_open(&a, name, SLUICE_READ, &d, NULL));
+    HOLDS(!sluice_open(&a, name, SLUICE_READ, &d, NULL));
     REFUSED(sluice_write(a, NULL, buf), -EBADF, "reading only");
     REFUSED(sluice_resize(a, 5), -EBADF, "reading only");
     REFUSED(sluice_write_header(a, buf, 4), -EBADF, "reading only");
-    CHECK(!sluice_close(a));
+    HOLDS(!sluice_close(a));
     d.shape.dim[0] = 11;
     REFUSED(sluice_open(&a, name, SLUICE_READ, &d, NULL), SLUICE_E_FORMAT, name);
     d.shape.dim[0] = INT64_MAX / 4;
@@ -79,7 +75,7 @@ static void refusals(void) {
     strcpy(d.type, "float31");
     REFUSED(sluice_open(&a, name, SLUICE_READ, &d, NULL), SLUICE_E_ARGUMENT, "float31");
     REFUSED(sluice_open(&a, name, SLUICE_READ, NULL, NULL), SLUICE_E_FORMAT, name);
-    CHECK(!sluice_close(NULL));
+    HOLDS(!sluice_close(NULL));
 }
 
 /* A wrong description does not cost the file that is there. */
@@ -88,11 +84,11 @@ static void replacing(void) {
     struct stat before, after;
     sluice_options o = replace();
     sluice_desc d = {.shape = {1, SLUICE_ROW_MAJOR, 4, 0, {10}}, .type = "float32"};
-    CHECK(!sluice_create(&a, name, &d, &o) && !sluice_close(a) && !stat(name, &before));
+    HOLDS(!sluice_create(&a, name, &d, &o) && !sluice_close(a) && !stat(name, &before));
     strcpy(d.type, "nonsense");
-    CHECK(sluice_create(&a, name, &d, &o) < 0 && !stat(name, &after) && after.st_size == before.st_size);
+    HOLDS(sluice_create(&a, name, &d, &o) < 0 && !stat(name, &after) && after.st_size == before.st_size);
     strcpy(d.type, ">f4");
-    CHECK(sluice_create(&a, name, &d, &o) < 0 && !stat(name, &after) && after.st_size == before.st_size);
+    HOLDS(sluice_create(&a, name, &d, &o) < 0 && !stat(name, &after) && after.st_size == before.st_size);
 }
 
 static void headers_and_sizes(void) {
@@ -102,20 +98,20 @@ static void headers_and_sizes(void) {
     char header[100], back[100], buf[12 * 3 * 9], got[12 * 3 * 9];
     for (size_t i = 0; i < sizeof buf; i++) buf[i] = (char)i;
     memset(header, 'h', sizeof header);
-    CHECK(!sluice_create(&a, name, &d, &o));
-    CHECK(!sluice_write_header(a, header, 100) && !sluice_write(a, NULL, buf));
-    CHECK(!sluice_resize(a, 9) && sluice_describe(a)->shape.dim[1] == 9);
-    CHECK(!sluice_read(a, NULL, got) && !memcmp(got, buf, 12 * 3 * 4));
-    for (size_t i = 12 * 3 * 4; i < sizeof got; i++) CHECK(got[i] == 0);
-    CHECK(!sluice_write(a, NULL, buf) && !sluice_resize(a, 2) && !sluice_resize(a, 4));
-    CHECK(!sluice_read(a, NULL, got) && !memcmp(got, buf, 12 * 3 * 2) && got[12 * 3 * 2] == 0);
-    CHECK(!sluice_read_header(a, back, 100) && !memcmp(header, back, 100) && !sluice_sync(a) && !sluice_close(a));
+    HOLDS(!sluice_create(&a, name, &d, &o));
+    HOLDS(!sluice_write_header(a, header, 100) && !sluice_write(a, NULL, buf));
+    HOLDS(!sluice_resize(a, 9) && sluice_describe(a)->shape.dim[1] == 9);
+    HOLDS(!sluice_read(a, NULL, got) && !memcmp(got, buf, 12 * 3 * 4));
+    for (size_t i = 12 * 3 * 4; i < sizeof got; i++) HOLDS(got[i] == 0);
+    HOLDS(!sluice_write(a, NULL, buf) && !sluice_resize(a, 2) && !sluice_resize(a, 4));
+    HOLDS(!sluice_read(a, NULL, got) && !memcmp(got, buf, 12 * 3 * 2) && got[12 * 3 * 2] == 0);
+    HOLDS(!sluice_read_header(a, back, 100) && !memcmp(header, back, 100) && !sluice_sync(a) && !sluice_close(a));
     d.format = SLUICE_NPY;
     strcpy(d.type, "V12");
-    CHECK(!sluice_create(&a, name, &d, &o));
+    HOLDS(!sluice_create(&a, name, &d, &o));
     REFUSED(sluice_write_header(a, header, 10), SLUICE_E_ARGUMENT, "npy");
-    CHECK(!sluice_resize(a, 1000000) && !sluice_resize(a, 5) && !sluice_close(a));
-    CHECK(!sluice_open(&a, name, SLUICE_READ, NULL, NULL) && sluice_describe(a)->shape.dim[1] == 5 && !sluice_close(a));
+    HOLDS(!sluice_resize(a, 1000000) && !sluice_resize(a, 5) && !sluice_close(a));
+    HOLDS(!sluice_open(&a, name, SLUICE_READ, NULL, NULL) && sluice_describe(a)->shape.dim[1] == 5 && !sluice_close(a));
 }
 
 /* Big-endian files are read in the machine's order, also into a larger buffer, and are not written. */
@@ -125,20 +121,20 @@ static void byte_order(void) {
     uint32_t got[6];
     for (size_t i = 0; i < sizeof file; i++) file[i] = (unsigned char)(i + 1);
     FILE *f = fopen(name, "w");
-    CHECK(f && fwrite(file, 1, sizeof file, f) == sizeof file && !fclose(f));
+    HOLDS(f && fwrite(file, 1, sizeof file, f) == sizeof file && !fclose(f));
     sluice_desc d = {.shape = {2, SLUICE_ROW_MAJOR, 4, 0, {2, 3}}, .type = ">u4"};
-    CHECK(!sluice_open(&a, name, SLUICE_WRITE, &d, NULL));
-    CHECK(sluice_describe(a)->swapped && !sluice_read(a, NULL, got));
+    HOLDS(!sluice_open(&a, name, SLUICE_WRITE, &d, NULL));
+    HOLDS(sluice_describe(a)->swapped && !sluice_read(a, NULL, got));
     for (int i = 0; i < 6; i++) {
         uint32_t want = (uint32_t)file[4 * i] << 24 | (uint32_t)file[4 * i + 1] << 16 | (uint32_t)file[4 * i + 2] << 8 |
                         file[4 * i + 3];
-        CHECK(got[i] == want);
+        HOLDS(got[i] == want);
     }
     memset(big, 0xAA, sizeof big);
     sluice_part p = {.buf = big, .buf_dim = (int64_t[]){4, 5}, .buf_at = (int64_t[]){1, 1}};
-    CHECK(!sluice_read_parts(a, &p, 1) && big[0] == 0xAA && big[6 * 4] == 4 && big[6 * 4 + 3] == 1);
+    HOLDS(!sluice_read_parts(a, &p, 1) && big[0] == 0xAA && big[6 * 4] == 4 && big[6 * 4 + 3] == 1);
     REFUSED(sluice_write(a, NULL, got), SLUICE_E_ARGUMENT, "byte order");
-    CHECK(!sluice_close(a));
+    HOLDS(!sluice_close(a));
 }
 
 /* A sparse file of some 6 GiB; every method. */
@@ -151,11 +147,11 @@ static void far_away(void) {
         int64_t out[100], in[100];
         for (int i = 0; i < 100; i++) out[i] = i + 1000 * method;
         sluice_range r[] = {{700, 10, 9}, {999000, 10, 50}};
-        CHECK(!sluice_create(&a, name, &d, &o));
-        CHECK(!sluice_write(a, r, out) && !sluice_read(a, r, in) && !memcmp(in, out, sizeof in));
-        CHECK(!sluice_read(a, (sluice_range[]){{700, 1, 1}, {999000, 51, 1}}, in) && in[0] == out[0] && in[1] == 0 &&
+        HOLDS(!sluice_create(&a, name, &d, &o));
+        HOLDS(!sluice_write(a, r, out) && !sluice_read(a, r, in) && !memcmp(in, out, sizeof in));
+        HOLDS(!sluice_read(a, (sluice_range[]){{700, 1, 1}, {999000, 51, 1}}, in) && in[0] == out[0] && in[1] == 0 &&
               in[50] == out[1]);
-        CHECK(!sluice_close(a));
+        HOLDS(!sluice_close(a));
     }
 }
 
@@ -167,10 +163,10 @@ static void large_call(void) {
     sluice_desc d = {.shape = {1, SLUICE_ROW_MAJOR, 1, 0, {n}}};
     unsigned char mark = 77, *buf = calloc((size_t)n, 1);
     sluice_range last = {n - 1, 1, 1}, middle = {(int64_t)1 << 31, 1, 1};
-    CHECK(buf && !sluice_create(&a, name, &d, &o));
-    CHECK(!sluice_write(a, &last, &mark) && !sluice_write(a, &middle, &mark));
-    CHECK(!sluice_read(a, NULL, buf) && buf[n - 1] == 77 && buf[(int64_t)1 << 31] == 77 && buf[n - 2] == 0);
-    CHECK(!sluice_close(a));
+    HOLDS(buf && !sluice_create(&a, name, &d, &o));
+    HOLDS(!sluice_write(a, &last, &mark) && !sluice_write(a, &middle, &mark));
+    HOLDS(!sluice_read(a, NULL, buf) && buf[n - 1] == 77 && buf[(int64_t)1 << 31] == 77 && buf[n - 2] == 0);
+    HOLDS(!sluice_close(a));
     free(buf);
 }
 
@@ -182,16 +178,16 @@ static void outstanding(void) {
     sluice_desc d = {.shape = {2, SLUICE_ROW_MAJOR, 4, 0, {N, 1000}}, .type = "int32"};
     static int32_t out[N][1000], in[N][1000], all[N][1000];
     sluice_request *w[N], *r[N];
-    CHECK(!sluice_create(&a, name, &d, &o));
+    HOLDS(!sluice_create(&a, name, &d, &o));
     for (int i = 0; i < N; i++) {
         for (int k = 0; k < 1000; k++) out[i][k] = i * 1000 + k;
         sluice_range range[] = {{i, 1, 1}, {0, 1000, 1}};
-        CHECK(!sluice_write_start(&w[i], a, &(sluice_part){.range = range, .buf = out[i]}, 1));
-        CHECK(!sluice_read_start(&r[i], a, &(sluice_part){.range = range, .buf = in[i]}, 1));
+        HOLDS(!sluice_write_start(&w[i], a, &(sluice_part){.range = range, .buf = out[i]}, 1));
+        HOLDS(!sluice_read_start(&r[i], a, &(sluice_part){.range = range, .buf = in[i]}, 1));
     }
-    CHECK(!sluice_read(a, NULL, all) && !memcmp(all, out, sizeof all));
-    for (int i = N - 1; i >= 0; i--) CHECK(!sluice_wait(r[i]) && !sluice_wait(w[i]));
-    CHECK(!memcmp(in, out, sizeof in) && !sluice_close(a));
+    HOLDS(!sluice_read(a, NULL, all) && !memcmp(all, out, sizeof all));
+    for (int i = N - 1; i >= 0; i--) HOLDS(!sluice_wait(r[i]) && !sluice_wait(w[i]));
+    HOLDS(!memcmp(in, out, sizeof in) && !sluice_close(a));
 }
 
 /* Someone cuts the file short under an open handle: zeros, or an honest error, but no crash. */
@@ -201,12 +197,12 @@ static void cut_short(void) {
     sluice_desc d = {.shape = {1, SLUICE_ROW_MAJOR, 1, 0, {1 << 20}}};
     unsigned char *buf = malloc(1 << 20);
     memset(buf, 5, 1 << 20);
-    CHECK(!sluice_create(&a, name, &d, &o) && !sluice_write(a, NULL, buf));
-    CHECK(!sluice_read(a, NULL, buf) && !sluice_read(a, NULL, buf));
-    CHECK(!truncate(name, 100000));
+    HOLDS(!sluice_create(&a, name, &d, &o) && !sluice_write(a, NULL, buf));
+    HOLDS(!sluice_read(a, NULL, buf) && !sluice_read(a, NULL, buf));
+    HOLDS(!truncate(name, 100000));
     int err = sluice_read(a, NULL, buf);
-    CHECK(err < 0 || (buf[99999] == 5 && buf[100000 + 4096] == 0));
-    CHECK(!sluice_close(a));
+    HOLDS(err < 0 || (buf[99999] == 5 && buf[100000 + 4096] == 0));
+    HOLDS(!sluice_close(a));
     free(buf);
 }
 
@@ -219,7 +215,6 @@ int main(void) {
     large_call();
     outstanding();
     cut_short();
-    CHECK(sluice_mem_live() == 0);
     unlink(name);
-    return failures != 0;
+    return verdict();
 }

@@ -2,19 +2,8 @@
  * The base layer: memory, errors, arithmetic. */
 #include "base/base.h"
 #include "sluice_version.h"
-#include <errno.h>
-#include <stdio.h>
+#include "support/unit.h"
 #include <string.h>
-
-static int failures;
-
-#define CHECK(condition) check(condition, #condition, __LINE__)
-
-static void check(bool holds, const char *condition, int line) {
-    if (holds) return;
-    printf("%s:%d: not so: %s\n", __FILE__, line, condition);
-    failures++;
-}
 
 static void check_live_and_peak(void) {
     CHECK(sluice_mem_live() == 0);
@@ -142,5 +131,5 @@ int main(void) {
     check_refuse();
     check_arithmetic();
     check_version();
-    return failures != 0;
+    return verdict();
 }

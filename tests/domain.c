@@ -2,24 +2,8 @@
 /* domain.c: file domains against their definition; disjoint and covering whatever the numbers. */
 #include "base/base.h"
 #include "sluice_set.h"
-#include <errno.h>
-#include <stdio.h>
+#include "support/unit.h"
 #include <string.h>
-
-static int failures;
-#define CHECK(cond, ...)                                                                                               \
-    do {                                                                                                               \
-        if (!(cond)) {                                                                                                 \
-            failures++;                                                                                                \
-            printf("%s:%d: %s: ", __FILE__, __LINE__, #cond), printf(__VA_ARGS__), printf("\n");                       \
-        }                                                                                                              \
-    } while (0)
-
-static uint64_t seed = 1996;
-static int64_t below(int64_t n) { /* 0 ... n - 1 */
-    seed = seed * 6364136223846793005u + 1442695040888963407u;
-    return (int64_t)((seed >> 33) % (uint64_t)n);
-}
 
 enum { MOST_PROCS = 7, MOST_BYTES = 400 };
 
@@ -240,24 +224,11 @@ static void refusals(void) {
     sluice_set_free(&out);
 }
 
-/* Each allocation in turn fails: -ENOMEM, the output as it was, nothing lost. */
-static void faults(void) {
+/* A division whose sets take more than one allocation. */
+static int make(sluice_set *out) {
     const sluice_domains d = {
         .size = sizeof d, .kind = SLUICE_DOMAIN_CYCLIC, .nprocs = 2, .lo = 3, .hi = 99, .unit = 3, .align = 4};
-    int error = -ENOMEM;
-    for (int64_t n = 1; error && n < 1000; n++) {
-        sluice_set out = SLUICE_SET_EMPTY;
-        CHECK(sluice_set_block(&out, 0, 7) == 0, "block");
-        const int64_t live = sluice_mem_live();
-        sluice_mem_fail_nth(n);
-        error = sluice_domain(&out, &d, 0, NULL);
-        sluice_mem_fail_nth(0);
-        CHECK(error == 0 || (error == -ENOMEM && out.size == 7 && sluice_mem_live() == live), "request %lld: %d",
-              (long long)n, error);
-        CHECK(error || n > 1, "no allocation was seen");
-        sluice_set_free(&out);
-    }
-    CHECK(error == 0, "never succeeded");
+    return sluice_domain(out, &d, 0, NULL);
 }
 
 int main(void) {
@@ -267,8 +238,6 @@ int main(void) {
     bounds();
     huge();
     refusals();
-    faults();
-    CHECK(sluice_mem_live() == 0, "%lld bytes leaked", (long long)sluice_mem_live());
-    printf("domain: %d failures\n", failures);
-    return failures != 0;
+    check_each_allocation(make);
+    return verdict();
 }

@@ -3,19 +3,9 @@
  * the operation runs clean. After a failure the description is what it was, the reason names the file, and a resized
  * file is the old one or the new one. */
 #include "file/file.h"
-#include <errno.h>
-#include <stdio.h>
+#include "support/unit.h"
 #include <stdlib.h>
 #include <string.h>
-
-static int failures;
-#define CHECK(cond, ...)                                                                                               \
-    do {                                                                                                               \
-        if (!(cond)) {                                                                                                 \
-            failures++;                                                                                                \
-            printf("%s:%d: %s: ", __FILE__, __LINE__, #cond), printf(__VA_ARGS__), printf("\n");                       \
-        }                                                                                                              \
-    } while (0)
 
 enum operation {
     OPEN_NPY,
@@ -146,6 +136,5 @@ int main(void) {
         }
         printf("%-30s %lld allocations, %lld calls\n", name[op], (long long)memory - 1, (long long)call - 1);
     }
-    CHECK(sluice_mem_live() == 0, "%lld bytes leaked", (long long)sluice_mem_live());
-    return failures != 0;
+    return verdict();
 }

@@ -4,18 +4,9 @@
  *     npy_hostile [FOLDER]    also writes them to a folder, for the fuzzer to start from
  */
 #include "file/file.h"
-#include <stdio.h>
+#include "support/unit.h"
 #include <stdlib.h>
 #include <string.h>
-
-static int failures;
-#define CHECK(cond, ...)                                                                                               \
-    do {                                                                                                               \
-        if (!(cond)) {                                                                                                 \
-            failures++;                                                                                                \
-            printf("%s:%d: %s: ", __FILE__, __LINE__, #cond), printf(__VA_ARGS__), printf("\n");                       \
-        }                                                                                                              \
-    } while (0)
 
 /* The start of a file up to its text: magic, version 1.0, 2.0 or 3.0, and a length that is filled in if it is 0. */
 #define V1 "\x93NUMPY\1\0\0\0"
@@ -365,7 +356,6 @@ int main(int argc, char **argv) {
     }
     test_long_record();
     test_depth();
-    CHECK(sluice_mem_live() == 0, "%lld bytes leaked", (long long)sluice_mem_live());
     printf("%zu hostile files\n", n);
-    return failures != 0;
+    return verdict();
 }

@@ -2,19 +2,10 @@
 /* npy_numpy.c: files of NumPy's are understood, and NumPy understands ours. Skipped where the system's python3 has no
  * NumPy. */
 #include "file/file.h"
-#include <stdio.h>
+#include "support/unit.h"
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-static int failures;
-#define CHECK(cond, ...)                                                                                               \
-    do {                                                                                                               \
-        if (!(cond)) {                                                                                                 \
-            failures++;                                                                                                \
-            printf("%s:%d: %s: ", __FILE__, __LINE__, #cond), printf(__VA_ARGS__), printf("\n");                       \
-        }                                                                                                              \
-    } while (0)
 
 /* Writes arrays of zeros of all kinds, and a line about each: name, item size, 1 if in Fortran's order, 1 if of the
  * other byte order, bytes before the elements, 1 if our header would be the same bytes, extents. */
@@ -188,5 +179,5 @@ int main(void) {
     CHECK(!python(ours), "NumPy could not read our files");
     snprintf(clean, sizeof clean, "rm -rf %s", folder);
     CHECK(!chdir("/") && !system(clean), "%s is left", folder);
-    return failures != 0;
+    return verdict();
 }

@@ -2,28 +2,15 @@
 /* passion.c: every PASSION routine against its definition: a plain image of the file, changed element by element. */
 #include "passion.h"
 #include "array/array.h"
-#include <errno.h>
+#include "support/unit.h"
 #include <fcntl.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-static int failures;
-#define CHECK(cond, ...)                                                                                               \
-    do {                                                                                                               \
-        if (!(cond)) {                                                                                                 \
-            failures++;                                                                                                \
-            printf("%s:%d: %s: ", __FILE__, __LINE__, #cond), printf(__VA_ARGS__), printf("\n");                       \
-        }                                                                                                              \
-    } while (0)
-
-static uint64_t seed = 1995;
-static int below(int n) { /* 0 ... n - 1 */
-    seed = seed * 6364136223846793005u + 1442695040888963407u;
-    return (int)((seed >> 33) % (uint64_t)n);
-}
+/* A number in [0, n): PASSION counts in int. */
+static int pick(int n) { return (int)below(n); }
 
 static char folder[] = "/tmp/passion.XXXXXX", path[64];
 
@@ -90,7 +77,7 @@ static bool buffer_same(const world *w, const unsigned char *a, const unsigned c
 }
 
 static void randomise(unsigned char *p, int64_t n) {
-    for (int64_t i = 0; i < n; i++) p[i] = (unsigned char)below(256);
+    for (int64_t i = 0; i < n; i++) p[i] = (unsigned char)pick(256);
 }
 
 /* The next index of a box of count[]; false after the last. */
@@ -145,18 +132,18 @@ static void world_open(world *w) {
     w->file = PASSION_open(path, (unsigned)w->header);
     CHECK(w->file, "%s", sluice_errmsg());
     if (!w->file) exit(1);
-    if (below(2)) w->file->array->io.no_map = true; /* reads by requests, too */
+    if (pick(2)) w->file->array->io.no_map = true; /* reads by requests, too */
 }
 
 static world world_new(void) {
     static const int elem[] = {1, 2, 4, 8, 12, 24}, header[] = {0, 16, 100};
-    world w = {.n = 1 + below(DIMS), .base = below(2), .elem = elem[below(6)], .header = header[below(3)]};
-    w.storage = below(2) ? ROW_MAJOR : COLUMN_MAJOR;
+    world w = {.n = 1 + pick(DIMS), .base = pick(2), .elem = elem[pick(6)], .header = header[pick(3)]};
+    w.storage = pick(2) ? ROW_MAJOR : COLUMN_MAJOR;
     for (int d = 0; d < w.n; d++) {
-        w.ocla[d] = 1 + below(8);
-        w.icla[d][0] = 1 + below(9);
-        w.icla[d][1] = below(5);
-        for (int k = 0; k < 2; k++) w.overlap[d][k] = below(2) ? below(3) : 0;
+        w.ocla[d] = 1 + pick(8);
+        w.icla[d][0] = 1 + pick(9);
+        w.icla[d][1] = pick(5);
+        for (int k = 0; k < 2; k++) w.overlap[d][k] = pick(2) ? pick(3) : 0;
     }
     w.bytes = w.header + product(w.ocla, w.n) * w.elem;
     w.image = bytes_new(w.bytes, 0);
@@ -180,11 +167,11 @@ static void random_section(const world *w, int *index, int (*access)[3]) {
     int dim[DIMS];
     buffer_dims(w, dim);
     for (int d = 0; d < w->n; d++) {
-        int lower = below(w->ocla[d]), upper = lower + below(w->ocla[d] - lower), stride = 1 + below(3);
+        int lower = pick(w->ocla[d]), upper = lower + pick(w->ocla[d] - lower), stride = 1 + pick(3);
         while ((upper - lower) / stride + 1 > dim[d]) upper--;
         int count = (upper - lower) / stride + 1;
-        if (!below(30)) upper = lower - 1 - below(2), count = 0;
-        index[d] = w->base + below(dim[d] - count + 1);
+        if (!pick(30)) upper = lower - 1 - pick(2), count = 0;
+        index[d] = w->base + pick(dim[d] - count + 1);
         access[d][0] = lower + w->base;
         access[d][1] = upper + w->base;
         access[d][2] = stride;
@@ -222,7 +209,7 @@ static void prefetch(world *w) {
     enum { MANY = 5 };
     PREFETCH *p[MANY];
     unsigned char *got[MANY], *want[MANY];
-    bool close_first = !below(4);
+    bool close_first = !pick(4);
     for (int i = 0; i < MANY; i++) {
         int index[DIMS], access[DIMS][3];
         random_section(w, index, access);
@@ -232,10 +219,10 @@ static void prefetch(world *w) {
         p[i] = (i % 2 ? PASSION_read_prefetch : PASSION_prefetch_read)(w->file, w->ocad, (char *)got[i], index, access);
         CHECK(p[i], "%s", sluice_errmsg());
         memset(access, 0, sizeof access); /* the call has returned: its arguments are ours again */
-        if (!below(4)) read_section(w);
+        if (!pick(4)) read_section(w);
     }
     if (close_first) CHECK(PASSION_close(w->file) == 0, "%s", sluice_errmsg());
-    for (int k = 0, i = below(MANY); k < MANY; k++, i = (i + 2) % MANY) {
+    for (int k = 0, i = pick(MANY); k < MANY; k++, i = (i + 2) % MANY) {
         CHECK(PASSION_prefetch_wait(p[i]) == 0, "%s", sluice_errmsg());
         CHECK(buffer_same(w, got[i], want[i]), "prefetch %d", i);
         buffer_free(got[i]);
@@ -247,7 +234,7 @@ static void prefetch(world *w) {
 static void whole(world *w) {
     int64_t n = w->bytes - w->header;
     unsigned char *got = bytes_new(n + 2 * GUARD, FILL), *want = bytes_new(n + 2 * GUARD, FILL);
-    if (below(2)) {
+    if (pick(2)) {
         randomise(w->image + w->header, n);
         CHECK(PASSION_write(w->file, w->ocad, (char *)w->image + w->header) == 0, "%s", sluice_errmsg());
         check_file(w, "write");
@@ -261,7 +248,7 @@ static void whole(world *w) {
 
 static void headers(world *w) {
     unsigned char *got = bytes_new(w->header + GUARD, FILL), *want = bytes_new(w->header + GUARD, FILL);
-    if (below(2)) {
+    if (pick(2)) {
         randomise(w->image, w->header);
         CHECK(PASSION_write_header(w->file, (char *)w->image) == 0, "%s", sluice_errmsg());
         check_file(w, "write_header");
@@ -295,11 +282,11 @@ static void reuse(world *w) {
             CHECK(!PASSION_reuse_init(w->file, w->ocad, w->base), "an ICLA that does not span dimension %d", d);
             return;
         }
-    int extent = w->ocla[slow], count = w->icla[slow][0], start = below(extent + 2);
-    bool alone = below(2);
+    int extent = w->ocla[slow], count = w->icla[slow][0], start = pick(extent + 2);
+    bool alone = pick(2);
     unsigned char *got = buffer_new(w), *want = buffer_new(w);
-    REUSE *r = below(2) ? PASSION_reuse_init(w->file, w->ocad, start + w->base)
-                        : PASSION_read_reuse(w->file, w->ocad, start + w->base);
+    REUSE *r = pick(2) ? PASSION_reuse_init(w->file, w->ocad, start + w->base)
+                       : PASSION_read_reuse(w->file, w->ocad, start + w->base);
     CHECK(r, "%s", sluice_errmsg());
     int64_t rows = 0, row = product(w->ocla, w->n) / extent * w->elem;
     sluice_counts before, after;
@@ -326,7 +313,7 @@ static void reuse(world *w) {
     }
     CHECK(PASSION_read_reuse(r, (char *)got) == -1, "after the end");
     CHECK(PASSION_read_reuse(r, (char *)got) == -1 && buffer_same(w, got, want), "and again");
-    if (below(2)) PASSION_free_REUSE(r); /* else it goes with the file */
+    if (pick(2)) PASSION_free_REUSE(r); /* else it goes with the file */
     buffer_free(got);
     buffer_free(want);
 }
@@ -335,11 +322,11 @@ static void random_worlds(int n) {
     void (*const step[])(world *) = {read_section, write_section, prefetch, whole, headers, reuse};
     for (int i = 0; i < n && !failures; i++) {
         world w = world_new();
-        if (below(2))
+        if (pick(2))
             write_section(&w); /* makes the file whole */
         else
             CHECK(PASSION_write(w.file, w.ocad, (char *)w.image + w.header) == 0, "%s", sluice_errmsg());
-        for (int k = 0; k < 8 && !failures; k++) step[below(6)](&w);
+        for (int k = 0; k < 8 && !failures; k++) step[pick(6)](&w);
         if (failures)
             printf("world %d: %d dimensions, storage %d, elements of %d, header %d, base %d\n", i, w.n, w.storage,
                    w.elem, w.header, w.base);
@@ -626,7 +613,5 @@ int main(void) {
     random_worlds(cases ? atoi(cases) : 1500);
     unlink(path);
     rmdir(folder);
-    CHECK(sluice_mem_live() == 0, "%lld bytes leaked", (long long)sluice_mem_live());
-    printf("%d failures\n", failures);
-    return failures != 0;
+    return verdict();
 }

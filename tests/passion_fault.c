@@ -3,22 +3,12 @@
  * runs clean. A call that fails says so, does no harm, and succeeds when it is made again. */
 #include "array/array.h"
 #include "passion.h"
-#include <errno.h>
+#include "support/unit.h"
 #include <fcntl.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-static int failures;
-#define CHECK(cond, ...)                                                                                               \
-    do {                                                                                                               \
-        if (!(cond)) {                                                                                                 \
-            failures++;                                                                                                \
-            printf("%s:%d: %s: ", __FILE__, __LINE__, #cond), printf(__VA_ARGS__), printf("\n");                       \
-        }                                                                                                              \
-    } while (0)
 
 /* An array of 9 x 8 elements of 12 bytes behind a header, slabs of 2 rows in memory with 3 rows of overlap. */
 enum {
@@ -302,9 +292,7 @@ int main(void) {
     growing();
     closing();
     PASSION_free_OCAD(ocad);
-    CHECK(sluice_mem_live() == 0, "%lld bytes leaked", (long long)sluice_mem_live());
     unlink(path);
     rmdir(folder);
-    printf("%d failures\n", failures);
-    return failures != 0;
+    return verdict();
 }

@@ -3,25 +3,9 @@
  * and that the buffer then holds what a plain read of the same indices brings. */
 #include "array/array.h"
 #include "sluice.h"
-#include <errno.h>
-#include <stdio.h>
+#include "support/unit.h"
 #include <stdlib.h>
 #include <string.h>
-
-static int failures;
-#define CHECK(cond, ...)                                                                                               \
-    do {                                                                                                               \
-        if (!(cond)) {                                                                                                 \
-            failures++;                                                                                                \
-            printf("%s:%d: %s: ", __FILE__, __LINE__, #cond), printf(__VA_ARGS__), printf("\n");                       \
-        }                                                                                                              \
-    } while (0)
-
-static uint64_t seed = 1995;
-static int64_t below(int64_t n) { /* 0 ... n - 1 */
-    seed = seed * 6364136223846793005u + 1442695040888963407u;
-    return (int64_t)((seed >> 33) % (uint64_t)n);
-}
 
 /* Does the run hold exactly the indices for which member[] is set? */
 static bool same(sluice_run run, const bool *member, int64_t extent) {
@@ -173,7 +157,5 @@ int main(void) {
     const char *cases = getenv("SLUICE_TEST_CASES");
     plans();
     walks(cases ? atoi(cases) : 400);
-    CHECK(sluice_mem_live() == 0, "%lld bytes leaked", (long long)sluice_mem_live());
-    printf("%d failures\n", failures);
-    return failures != 0;
+    return verdict();
 }

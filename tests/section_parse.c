@@ -2,17 +2,8 @@
 /* section_parse.c: sections as Python writes them: what they mean, what is refused and where. */
 #include "base/base.h"
 #include "sluice.h"
-#include <stdio.h>
+#include "support/unit.h"
 #include <string.h>
-
-static int failures;
-#define CHECK(cond, ...)                                                                                               \
-    do {                                                                                                               \
-        if (!(cond)) {                                                                                                 \
-            failures++;                                                                                                \
-            printf("%s:%d: %s: ", __FILE__, __LINE__, #cond), printf(__VA_ARGS__), printf("\n");                       \
-        }                                                                                                              \
-    } while (0)
 
 enum { LONG = 60 };
 
@@ -240,5 +231,5 @@ int main(void) {
     test_bad();
     test_shape();
     test_exhaustive();
-    return failures != 0;
+    return verdict();
 }

@@ -3,21 +3,14 @@
  * missed because strides drift, copies interleave or views nest. */
 #include "base/base.h"
 #include "sluice_set.h"
-#include <stdio.h>
+#include "support/unit.h"
 #include <string.h>
-
-static int failures;
-
-#define CHECK(x)                                                                                                       \
-    do {                                                                                                               \
-        if (!(x)) printf("line %d: %s\n", __LINE__, #x), failures++;                                                   \
-    } while (0)
 
 static sluice_set a, b, out;
 
 static void read(sluice_set *s, const char *text) {
     sluice_reason why = {.text = ""};
-    if (sluice_set_parse(s, text, &why)) printf("%s: %s\n", text, why.text), failures++;
+    CHECK(!sluice_set_parse(s, text, &why), "%s: %s", text, why.text);
 }
 
 /* The set is written like this. */
@@ -91,6 +84,5 @@ int main(void) {
     sluice_set_free(&a);
     sluice_set_free(&b);
     sluice_set_free(&out);
-    CHECK(sluice_mem_live() == 0);
-    return failures != 0;
+    return verdict();
 }

@@ -1,27 +1,15 @@
-/* store_common.h: what the tests of the stores share: checks, chance, a scratch folder, and all kinds of stores. */
+/* store_common.h: what the tests of the stores share: chance by seed, a scratch folder, and all kinds of stores. */
 #ifndef SLUICE_TESTS_STORE_COMMON_H
 #define SLUICE_TESTS_STORE_COMMON_H
 
 #include "store/store.h"
+#include "support/unit.h"
 #include <dirent.h>
-#include <errno.h>
 #include <fcntl.h>
-#include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-static int failures;
-#define CHECK(good, ...)                                                                                               \
-    do {                                                                                                               \
-        if (!(good) && failures++ < 20) {                                                                              \
-            fprintf(stderr, "%s:%d: not true: %s: ", __FILE__, __LINE__, #good);                                       \
-            fprintf(stderr, __VA_ARGS__);                                                                              \
-            fputc('\n', stderr);                                                                                       \
-        }                                                                                                              \
-    } while (0)
 
 /* A number in [0, n). */
 static inline int64_t chance(uint64_t *seed, int64_t n) {

@@ -2,7 +2,8 @@
 /* store_uring: the ring misbehaves: it cannot be made, takes nothing for a while, takes a part, takes nothing more, and
  * waiting for it is interrupted. Reads are right all the same, nothing stays in flight, and nothing leaks.
  *
- * The functions of liburing that the store calls are replaced here, and call the real ones. */
+ * The functions of liburing that the store calls are replaced here, and call the real ones; so is preadv2, which finds
+ * nothing in the cache. */
 #ifndef SLUICE_HAVE_URING
 
 int main(void) { return 77; }
@@ -12,6 +13,7 @@ int main(void) { return 77; }
 #include <dlfcn.h>
 #include <liburing.h>
 #include <sys/syscall.h>
+#include <sys/uio.h>
 
 enum { ENDLESS = 1000000 };
 static int init_error;                /* what making a ring returns, if not 0 */
@@ -55,9 +57,16 @@ int __io_uring_get_cqe(struct io_uring *ring, struct io_uring_cqe **cqe, unsigne
     return real(ring, cqe, submit, wait, mask);
 }
 
+/* Whatever is cached, nothing is there at once: every request goes to the ring. */
+ssize_t preadv2(int fd, const struct iovec *iov, int n, off_t off, int flags) {
+    (void)fd, (void)iov, (void)n, (void)off, (void)flags;
+    errno = EAGAIN;
+    return -1;
+}
+
 enum { N = 64, APART = 1 << 18, LEN = 600 };
 
-/* One cold batch. */
+/* One batch, cold if the system lets go of its pages: then there is something to wait for. */
 static void read_batch(sluice_store *s, const char *name) {
     static unsigned char buf[N][LEN];
     sluice_req req[N];
@@ -115,7 +124,7 @@ int main(void) {
     if (!err) read_batch(s, "first");
     sluice_store_close(s);
     if (err || !submits) {
-        printf("no ring, or nothing to wait for: %s\n", why.text);
+        printf("no ring: %s\n", why.text);
         remove_scratch();
         return err && err != -ENOSYS ? 1 : 77;
     }
@@ -140,8 +149,7 @@ int main(void) {
         CHECK(sluice_store_close(s) == 0, "%s: close", cases[i].name);
         CHECK(open_descriptors() == descriptors, "%s: descriptors leak", cases[i].name);
     }
-    CHECK(sluice_mem_live() == 0, "leaks");
     remove_scratch();
-    return failures ? 1 : 0;
+    return verdict();
 }
 #endif

@@ -4,19 +4,9 @@
 #include "sluice_set.h"
 #include "support/oracle.h"
 #include "support/random.h"
-#include <errno.h>
-#include <stdio.h>
+#include "support/unit.h"
 #include <stdlib.h>
 #include <string.h>
-
-static int failures;
-#define CHECK(cond, ...)                                                                                               \
-    do {                                                                                                               \
-        if (!(cond)) {                                                                                                 \
-            failures++;                                                                                                \
-            printf("%s:%d: %s: ", __FILE__, __LINE__, #cond), printf(__VA_ARGS__), printf("\n");                       \
-        }                                                                                                              \
-    } while (0)
 
 static void check_print(const sluice_set *s, const char *expected) {
     char buf[512];
@@ -263,7 +253,5 @@ int main(void) {
     test_cap();
     test_random();
     test_memory();
-    CHECK(sluice_mem_live() == 0, "%lld bytes leaked", (long long)sluice_mem_live());
-    printf("%d failures\n", failures);
-    return failures != 0;
+    return verdict();
 }

@@ -1,22 +1,6 @@
 /* ranks: 1 */
 /* type.c: types by name: sizes, units, byte orders, canonical names; what is no type. */
-#include "file/file.h"
-#include <stdio.h>
-#include <string.h>
-
-static int failures;
-#define CHECK(cond, ...)                                                                                               \
-    do {                                                                                                               \
-        if (!(cond)) {                                                                                                 \
-            failures++;                                                                                                \
-            printf("%s:%d: %s: ", __FILE__, __LINE__, #cond), printf(__VA_ARGS__), printf("\n");                       \
-        }                                                                                                              \
-    } while (0)
-
-static bool little(void) {
-    const uint16_t one = 1;
-    return *(const unsigned char *)&one == 1;
-}
+#include "npy_common.h"
 
 /* The code of NumPy's for this machine and for the other kind: ? stands for the byte order. */
 static const char *with_order(const char *code, bool other) {
@@ -215,5 +199,5 @@ int main(void) {
     test_good();
     test_bad();
     test_stable();
-    return failures != 0;
+    return verdict();
 }

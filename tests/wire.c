@@ -5,19 +5,9 @@
 #include "set/set.h"
 #include "support/oracle.h"
 #include "support/random.h"
-#include <errno.h>
-#include <stdio.h>
+#include "support/unit.h"
 #include <stdlib.h>
 #include <string.h>
-
-static int failures;
-#define CHECK(cond, ...)                                                                                               \
-    do {                                                                                                               \
-        if (!(cond)) {                                                                                                 \
-            failures++;                                                                                                \
-            printf("%s:%d: %s: ", __FILE__, __LINE__, #cond), printf(__VA_ARGS__), printf("\n");                       \
-        }                                                                                                              \
-    } while (0)
 
 /* Bytes that a caller must provide for a set that takes len bytes: nodes of 64 bytes, three bytes each at least. */
 static int64_t bound(size_t len) { return 64 * ((int64_t)len / 3 + 1); }
@@ -389,7 +379,5 @@ int main(void) {
     test_hostile();
     test_memory();
     test_check();
-    CHECK(sluice_mem_live() == 0, "%lld bytes leaked", (long long)sluice_mem_live());
-    printf("%d failures\n", failures);
-    return failures != 0;
+    return verdict();
 }
