@@ -247,31 +247,8 @@ static void test_letters(void) {
 
 /* What is written: all types, orders and numbers of dimensions; and it is read back. */
 static void test_round_trip(void) {
-    static const char *const types[] = {"bool",
-                                        "int8",
-                                        "int16",
-                                        "int32",
-                                        "int64",
-                                        "uint8",
-                                        "uint16",
-                                        "uint32",
-                                        "uint64",
-                                        "float16",
-                                        "float32",
-                                        "float64",
-                                        "float128",
-                                        "complex64",
-                                        "complex128",
-                                        "complex256",
-                                        "S1",
-                                        "S17",
-                                        "U1",
-                                        "U3",
-                                        "V1",
-                                        "V24",
-                                        "datetime64",
-                                        "datetime64[ns]",
-                                        "timedelta64[10ms]"};
+    static const char *const types[] = {
+        NUMBER_TYPES, "S1", "S17", "U1", "U3", "V1", "V24", "datetime64", "datetime64[ns]", "timedelta64[10ms]"};
     static const int64_t extents[] = {0, 1, 9, 10, 12345, 3};
     for (size_t t = 0; t < sizeof types / sizeof *types; t++)
         for (int ndims = 1; ndims <= SLUICE_MAX_DIMS; ndims++)

@@ -6,6 +6,11 @@
 #include "support/unit.h"
 #include <string.h>
 
+/* The names of all types of numbers. */
+#define NUMBER_TYPES                                                                                                   \
+    "bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float16", "float32", "float64", \
+        "float128", "complex64", "complex128", "complex256"
+
 /* Whether this machine is little-endian. */
 static inline bool little(void) {
     const uint16_t one = 1;

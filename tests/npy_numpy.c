@@ -1,8 +1,7 @@
 /* ranks: 1 */
 /* npy_numpy.c: files of NumPy's are understood, and NumPy understands ours. Skipped where the system's python3 has no
  * NumPy. */
-#include "file/file.h"
-#include "support/unit.h"
+#include "npy_common.h"
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -109,22 +108,7 @@ static void read_theirs(void) {
 }
 
 static void write_ours(void) {
-    static const char *const types[] = {"bool",
-                                        "int8",
-                                        "int16",
-                                        "int32",
-                                        "int64",
-                                        "uint8",
-                                        "uint16",
-                                        "uint32",
-                                        "uint64",
-                                        "float16",
-                                        "float32",
-                                        "float64",
-                                        "float128",
-                                        "complex64",
-                                        "complex128",
-                                        "complex256",
+    static const char *const types[] = {NUMBER_TYPES,
                                         "S3",
                                         "U3",
                                         "V5",
