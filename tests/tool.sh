@@ -45,6 +45,7 @@ is "$(lines 3-5 9-11 15-17 21-23 27-29)" set enum '(3,5,6,5)'               # fi
 is 15 set size '{(3,5,6,5)}'
 is "$(lines 0-0 2-2 8-8 10-10)" set enum '{(0,3,8,2,{(0,0,2,2,{})})}'       # figure 2
 is 4 set size '{(0,3,8,2,{(0,0,2,2)})}'
+is '2 ##' set draw 2+0-1
 is '2 001122' set draw '2+(0,1,6,1);(2,3,6,1);(4,5,6,1)'                    # figure 3
 is "$(lines '1 2' '2 1' '0 0' -)" set owner '2+0-1;2-3;4-5' 10 7 2 1
 is 2 set map 2-3 --period 6 --disp 2 10
@@ -226,7 +227,7 @@ for size in 16 1000000; do # the same cost: no element is visited
 done
 
 # ---- Help and version ----
-for words in '' help --help -h; do says 'usage: sluice COMMAND' $words; done
+for words in '' help --help -h 'help help'; do says 'usage: sluice COMMAND' $words; done
 for words in set 'set help' 'set --help' 'help set'; do says 'usage: sluice set COMMAND' $words; done
 for words in 'explain --help' 'help explain' 'explain --shape 3 -h'; do says 'usage: sluice explain [options]' $words; done
 commands=$("$SLUICE_BIN" set | sed -n '/^commands/,/^$/s/^  \([a-z]*\) .*/\1/p')
@@ -251,6 +252,7 @@ bad "no command 'set foo'" set foo
 bad "no command 'set foo'" set help foo
 bad 'too many arguments' set enum 1-2 3-4
 bad 'too many arguments' explain --shape 4 x
+bad 'too many arguments' --version x
 bad 'enum takes no option --foo' set enum --foo 1-2
 bad 'enum takes no option --period' set enum --period 3 1-2
 bad 'enum takes no option -x' set enum -x 1-2
@@ -271,6 +273,8 @@ bad "...'-71,80-81,90-91,100-101,110-111,120-121,x,130-131}', character 84 ('x')
 bad 'character 3' set enum $'1\n2'
 bad 'character 1 (' set enum $'\xff'
 bad 'expected one set, not a partition' set enum '0-1;2-3'
+bad "'foo', character 1 ('f'): expected a set, like 0-7" set enum foo
+bad "'0-1;blok@4', character 5 ('b'): expected a set" set match '0-1;blok@4' 0-1
 bad "'[1:2]', character 1 ('['): a section needs an array" set enum '[1:2]'
 bad "character 1 ('b'): a distribution needs an array" set enum 'block@2:1'
 bad "character 6 ('8'): index 8 is outside dimension 1" set enum --shape 8x8 '[1:8,8]'
@@ -312,21 +316,24 @@ bad "offset 'x', character 1" set map 1-2 x
 bad "offset '5x', character 2" set map 1-2 5x
 bad "offset '-5', character 1" set map 1-2 -5
 bad "period '0'" set map 1-2 --period 0 1
-bad 'past its period of 2' set map 1-2 --period 2 1
+bad "set '1-2', character 1 ('1'): it ends at 2, past its period of 2" set map 1-2 --period 2 1
 bad "shift '-6', character 1" set shift 5-6 -6
-bad 'shift: offset or size would exceed 2^63-1' set shift 5-6 9223372036854775807
+bad "shift '9223372036854775807', character 1 ('9'): the set would end past 2^63-1" set shift 5-6 9223372036854775807
 bad "bound '-1', character 1" set cut 5-6 -1 4
-bad 'gap: byte 2' set match '0-1;4-5' 0-1
-bad 'does not start at 0' set match 1-3 0-1
+bad "'0-1;4-5', character 1 ('0'): gap: byte 2" set match '0-1;4-5' 0-1
+bad "'1-3', character 1 ('1'): does not start at 0" set match 1-3 0-1
+bad "'2+3-4;6-7', character 3 ('3'): does not start at 0" set owner '2+3-4;6-7' 1
+bad "'9223372036854775807+0-1', character 1 ('9'): the first period ends past 2^63-1" set draw 9223372036854775807+0-1
 bad "character 5 ('2'): elements overlap" set match '0-3;2-5' 0-1
-bad 'empty' set match '{}' 0-1
+bad "'{}', character 1 ('{'): empty" set match '{}' 0-1
 bad "character 8 (the end): expected '@'" set match --shape 4x4 'block,*' 0-1
 bad "character 9 (the end)" set match '0-1;(2,3' 0-1
 bad 'only arrays of up to' set draw --shape 1000x1000 '[1,1]'
-bad "width '0'" set draw 0-1 --width 0
+bad "width '0', character 1 ('0'): expected 1 to 4096" set draw 0-1 --width 0
 bad 'give --shape' explain
 bad '--dist without --grid' explain --shape 4x4 --dist 'block,*'
 bad '--grid without --dist' explain --shape 4x4 --grid 4
+bad '--io-procs without --domains' explain --shape 4x4 --io-procs 4
 bad '--align without --domains' explain --shape 4x4 --align 4
 bad "section '[1', character 3" explain --shape 4x4 --section '[1'
 bad "section '1', character 1 ('1'): expected '['" explain --shape 4x4 --section 1
@@ -336,13 +343,20 @@ bad "grid '4y', character 2" explain --shape 4x4 --dist 'block,*' --grid 4y
 bad "domains 'foo', character 1" explain --shape 4x4 --domains foo
 bad "domains 'cyclic(0)', character 8" explain --shape 4x4 --domains 'cyclic(0)'
 bad "domains 'cyclic(3', character 9" explain --shape 4x4 --domains 'cyclic(3'
-bad 'expected 1 to' explain --shape 4x4 --io-procs 0
+bad "'0', character 1 ('0'): expected 1 to 2147483647" explain --shape 4x4 --domains even --io-procs 0
 
 # ---- No mistake of the user's: status 1 ----
 timeout 60 "$SLUICE_BIN" set union '(0,0,1000003,9000000)' '(1,1,999983,9000000)' >"$folder/out" 2>"$folder/err"
 got=$?
 [ $got = 1 ] && [ "$(cat "$folder/out" "$folder/err")" = 'sluice: union: result would need too many families' ] ||
     fail "a union without a short form: status $got, said '$(cat "$folder/err")'"
+
+# Equal sets, different ones and what cannot be compared have three statuses, as in diff(1).
+for words in 'set equal 0-1 0-1' 'set equal 0-1 0-2' 'set size 0-1'; do
+    "$SLUICE_BIN" $words >/dev/full 2>"$folder/err"
+    got=$?
+    [ $got = $([[ $words == *equal* ]] && echo 2 || echo 1) ] || fail "sluice $words >/dev/full: status $got"
+done
 
 # ---- A full disk, a reader that leaves, an output without end ----
 for words in 'set size 0-5' 'set enum (0,0,2,1000000000)' '--help' 'explain --shape 4x4'; do

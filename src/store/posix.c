@@ -80,6 +80,8 @@ static void measure(void) {
     close(p.fd);
 }
 
+static int odd(const struct stat *st) { return S_ISDIR(st->st_mode) ? -EISDIR : -EINVAL; }
+
 static int open_again(const char *path, int flags) {
     int fd;
     do fd = open(path, flags | O_CLOEXEC | O_NOCTTY, 0666);
@@ -88,13 +90,28 @@ static int open_again(const char *path, int flags) {
 }
 
 /* Opens a regular file, without waiting for the other end of what turns out to be a pipe. The flag must not stay: a
- * ring would take it by its word. */
+ * ring would take it by its word. If it is something else, *st says what; a mode of 0: nothing is known. */
 static int open_regular(int *fd, const char *path, int flags, struct stat *st) {
+    st->st_mode = 0;
     *fd = open_again(path, flags | O_NONBLOCK);
     if (*fd < 0 && errno == EWOULDBLOCK) *fd = open_again(path, flags); /* another process holds a lease on it */
-    if (*fd < 0) return -errno;
+    const int err = *fd < 0 ? -errno : 0;
+    /* A folder cannot be opened for writing, a socket not at all. */
+    if (err == -EISDIR || err == -ENXIO) return stat(path, st) || S_ISREG(st->st_mode) ? err : odd(st);
+    if (err) return err;
     if (fstat(*fd, st) || fcntl(*fd, F_SETFL, 0)) return -errno;
-    return S_ISREG(st->st_mode) ? 0 : S_ISDIR(st->st_mode) ? -EISDIR : -EINVAL;
+    return S_ISREG(st->st_mode) ? 0 : odd(st);
+}
+
+/* "open /tmp/pipe: a pipe, not a regular file" */
+static int refuse_odd(sluice_reason *why, int err, const char *call, const char *path, mode_t mode) {
+    enum { KEEP = 80 }; /* of a long path, its end */
+    const char *what = S_ISDIR(mode)    ? "a directory"
+                       : S_ISFIFO(mode) ? "a pipe"
+                       : S_ISSOCK(mode) ? "a socket"
+                                        : "a device";
+    const size_t len = strlen(path), cut = len > KEEP ? len - KEEP : 0;
+    return sluice_refuse(why, err, -1, "%s %s%s: %s, not a regular file", call, cut ? "..." : "", path + cut, what);
 }
 
 static int open_folder(const char *path) {
@@ -120,7 +137,9 @@ int sluice_posix_open(sluice_posix *p, const sluice_store_ops *ops, const char *
     if (err) {
         if (p->fd >= 0) close(p->fd);
         sluice_mem_free(p->s.name);
-        return sluice_store_refuse(why, err, mode >= SLUICE_STORE_CREATE ? "create" : "open", path, -1);
+        const char *call = mode >= SLUICE_STORE_CREATE ? "create" : "open";
+        if (st.st_mode && !S_ISREG(st.st_mode)) return refuse_odd(why, err, call, path, st.st_mode);
+        return sluice_store_refuse(why, err, call, path, -1);
     }
     if (mode >= SLUICE_STORE_CREATE) p->dir = open_folder(path);
     p->listed = p->dir < 0;

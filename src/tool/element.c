@@ -211,10 +211,19 @@ static uint64_t read_integer(element_kind e, const char *text) {
 
 static long double read_float(const char *text, const char **at) {
     char *end;
+    errno = 0;
     const long double v = strtold(*at, &end);
     if (end == *at) report_at("value", text, *at - text, "expected a number");
+    if (errno && isinf(v)) report_at("value", text, *at - text, "no type can hold it");
     *at = end;
     return v;
+}
+
+/* A number that is finite stays so. */
+static void fill_float(int64_t size, unsigned char *p, long double v, const char *text) {
+    store_float(size, p, v);
+    if (isinf(load_float(size, p)) && !isinf(v))
+        report_at("value", text, skip(text) - text, "the type of the array cannot hold it");
 }
 
 void element_read(element_kind e, void *value, const char *text) {
@@ -227,10 +236,12 @@ void element_read(element_kind e, void *value, const char *text) {
     case 'i':
     case 'M':
     case 'm': store_integer(e.size, p, read_integer(e, text)); break;
-    case 'f':
-        store_float(e.size, p, read_float(text, &at));
+    case 'f': {
+        const long double v = read_float(text, &at);
         expect_end(text, at);
+        fill_float(e.size, p, v, text);
         break;
+    }
     case 'c': { /* 1.5, 2j or 1.5+2j */
         long double part[2] = {read_float(text, &at), 0};
         const bool second = *at == '+' || *at == '-';
@@ -242,8 +253,8 @@ void element_read(element_kind e, void *value, const char *text) {
             report_at("value", text, at - text, "expected j");
         }
         expect_end(text, at);
-        store_float(half, p, part[0]);
-        store_float(half, p + half, part[1]);
+        fill_float(half, p, part[0], text);
+        fill_float(half, p + half, part[1], text);
         break;
     }
     case 'S':

@@ -11,6 +11,7 @@ enum {
     SHOWN = 16,   /* processes in a table unless --all */
     LETTERS = 26, /* owners that a picture can tell apart */
     NOTATION = 150,
+    IO_PROCS = 4, /* unless --io-procs */
 };
 static const char indent[] = "          ";
 
@@ -103,7 +104,7 @@ static sluice_domains choose_domains(const options *o, const sluice_set *whole, 
     const sluice_shape *a = &o->array;
     const int64_t slowest = a->dim[a->order == SLUICE_ROW_MAJOR ? 0 : a->ndims - 1];
     sluice_domains d = {.size = sizeof d,
-                        .nprocs = o->io_procs,
+                        .nprocs = o->io_procs ? o->io_procs : IO_PROCS,
                         .lo = a->header,
                         .hi = a->header + whole->size,
                         .unit = whole->size ? whole->size / slowest : 1,
@@ -188,6 +189,7 @@ static int explain_run(const options *o, int n, char **argument) {
     if (o->grid && !o->dist) report_usage("--grid without --dist");
     if (o->dist && !o->grid) report_usage("--dist without --grid");
     if (o->align && !o->domains) report_usage("--align without --domains");
+    if (o->io_procs && !o->domains) report_usage("--io-procs without --domains");
     for (int d = 0; d < a->ndims; d++) range[d] = (sluice_range){0, a->dim[d], 1};
     report_error(sluice_set_section(&whole, a, range, NULL), "array");
     if (o->section) notation_section(range, a, o->section);

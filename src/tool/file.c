@@ -1,19 +1,19 @@
 /* file.c: arrays in files, as the command is told of them: an .npy file says itself what it holds, a raw one is
  * described by --shape, --type, --order and --header. Which of the two a file is, its first bytes say. */
 #include "tool/tool.h"
+#include <errno.h>
 #include <fcntl.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Looks at the beginning. What cannot even be opened is for the library to say. */
+/* Looks at the beginning. What cannot even be opened, or is no regular file, is for the library to say. */
 static bool is_npy(const char *path, bool described) {
     char start[6];
     struct stat st;
     const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (fd < 0) return true;
-    if (!fstat(fd, &st) && !S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode)) report_usage("%s is not a regular file", path);
-    const ssize_t n = read(fd, start, sizeof start);
+    const ssize_t n = fstat(fd, &st) || !S_ISREG(st.st_mode) ? -1 : read(fd, start, sizeof start);
     close(fd);
     if (n < 0) return true;
     const bool found = n == sizeof start && !memcmp(start, "\x93NUMPY", sizeof start);
@@ -34,9 +34,12 @@ sluice_array *file_open(const options *o, const char *path, file_role role, int 
     sluice_array *a;
     sluice_desc raw;
     const sluice_options how = {.size = sizeof how, .memory = memory, .no_map = role != FILE_ONLY};
+    if (!*path) report_usage("'' is not the name of a file");
     const bool given = !is_npy(path, o->shape);
     if (given) describe(&raw, o, role);
-    report_array(sluice_open(&a, path, mode, given ? &raw : NULL, &how));
+    const int error = sluice_open(&a, path, mode, given ? &raw : NULL, &how);
+    if (error == -EINVAL) report_usage("%s", sluice_errmsg()); /* no regular file */
+    report_array(error);
     return a;
 }
 

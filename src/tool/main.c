@@ -80,8 +80,9 @@ static int enter(const entry *e, int argc, char **argv) {
 }
 
 static int run(int argc, char **argv) {
-    if (!argc || (argc == 1 && is_help(argv[0]))) return help();
+    if (!argc || (is_help(argv[0]) && (argc == 1 || is_help(argv[1])))) return help();
     if (!strcmp(argv[0], "--version")) {
+        if (argc > 1) report_usage("too many arguments; usage: sluice --version");
         printf("sluice %s\n", sluice_version());
         return 0;
     }

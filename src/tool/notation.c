@@ -184,24 +184,33 @@ void notation_section(sluice_range *range, const sluice_shape *array, const char
 
 /* ---- distributions ---- */
 
-/* "block", "cyclic(2)", "genblock(1,2,3)", "*". Sizes of GENBLOCK are added to `sizes`. */
-static void read_dist(reader *r, sluice_dist *dist, int64_t *sizes, int64_t *nsizes) {
+/* The word of a distribution; false, and nothing read, if it is none. */
+static bool read_kind(reader *r, sluice_dist_kind *kind) {
     static const struct {
         const char *name;
         sluice_dist_kind kind;
-    } kind[] = {{"block", SLUICE_DIST_BLOCK},
-                {"cyclic", SLUICE_DIST_CYCLIC},
-                {"genblock", SLUICE_DIST_GENBLOCK},
-                {"gen_block", SLUICE_DIST_GENBLOCK}};
-    *dist = (sluice_dist){SLUICE_DIST_STAR, 0, NULL};
-    if (accept(r, '*')) return;
-    const int64_t start = r->pos;
-    while (isalpha((unsigned char)r->text[r->pos]) || r->text[r->pos] == '_') r->pos++;
-    const size_t len = (size_t)(r->pos - start);
-    size_t k = 0;
-    while (k < 4 && (strlen(kind[k].name) != len || strncasecmp(kind[k].name, r->text + start, len))) k++;
-    if (k == 4) wrong(r, start, "expected block, cyclic, genblock or *");
-    dist->kind = kind[k].kind;
+    } known[] = {{"*", SLUICE_DIST_STAR},
+                 {"block", SLUICE_DIST_BLOCK},
+                 {"cyclic", SLUICE_DIST_CYCLIC},
+                 {"genblock", SLUICE_DIST_GENBLOCK},
+                 {"gen_block", SLUICE_DIST_GENBLOCK}};
+    size_t len = peek(r) == '*';
+    const char *start = r->text + r->pos;
+    while (*start != '*' && (isalpha((unsigned char)start[len]) || start[len] == '_')) len++;
+    for (size_t k = 0; k < sizeof known / sizeof *known; k++)
+        if (strlen(known[k].name) == len && !strncasecmp(known[k].name, start, len)) {
+            *kind = known[k].kind;
+            r->pos += (int64_t)len;
+            return true;
+        }
+    return false;
+}
+
+/* "block", "cyclic(2)", "genblock(1,2,3)", "*". Sizes of GENBLOCK are added to `sizes`. */
+static void read_dist(reader *r, sluice_dist *dist, int64_t *sizes, int64_t *nsizes) {
+    *dist = (sluice_dist){.block = 0};
+    if (!read_kind(r, &dist->kind)) wrong(r, r->pos, "expected block, cyclic, genblock or *");
+    if (dist->kind == SLUICE_DIST_STAR) return;
     if (dist->kind == SLUICE_DIST_GENBLOCK) {
         dist->sizes = sizes + *nsizes;
         expect(r, '(', "expected '(' and the sizes of the blocks");
@@ -283,22 +292,25 @@ void layout_free(layout *l) { free(l->sizes); }
 
 static bool starts_layout(reader *r) { return peek(r) == '*' || isalpha((unsigned char)r->text[r->pos]); }
 
-static void need_array(reader *r, const sluice_shape *array, const char *what) {
-    char message[64];
-    snprintf(message, sizeof message, "a %s needs an array: give --shape", what);
-    if (!array) wrong(r, r->pos, message);
+/* What starts here means something only in an array. */
+static void need_array(reader *r, const sluice_shape *array) {
+    reader ahead = *r;
+    sluice_dist_kind kind;
+    if (array) return;
+    if (peek(r) == '[') wrong(r, r->pos, "a section needs an array: give --shape");
+    if (read_kind(&ahead, &kind)) wrong(r, r->pos, "a distribution needs an array: give --shape");
+    wrong(r, r->pos, "expected a set, like 0-7, (0,7,16,2), [2:10,::3] or block,*@4:1");
 }
 
 /* A section, or a process's part. */
 static void read_array_set(reader *r, sluice_set *out, const sluice_shape *array) {
+    need_array(r, array);
     if (peek(r) == '[') {
         sluice_range range[SLUICE_MAX_DIMS];
-        need_array(r, array, "section");
         read_section(r, range, array);
         report_error(sluice_set_section(out, array, range, NULL), "section");
     } else {
         layout l;
-        need_array(r, array, "distribution");
         read_layout(r, r, &l, array);
         expect(r, ':', "expected ':' and the number of a process");
         peek(r);
@@ -342,7 +354,7 @@ static void read_processes(reader *r, parts *out, const sluice_shape *array) {
     enum { MOST = 1 << 20 };
     layout l;
     sluice_shape bare;
-    need_array(r, array, "distribution");
+    need_array(r, array);
     bare = *array;
     bare.header = 0;
     read_layout(r, r, &l, &bare);
@@ -354,14 +366,15 @@ static void read_processes(reader *r, parts *out, const sluice_shape *array) {
     layout_free(&l);
 }
 
-/* DIST@GRID without the number of a process. */
+/* SET;SET, D+SET, or DIST@GRID without the number of a process. */
 static bool is_partition(const char *text) {
     const char *at = strchr(text, '@');
-    return strchr(text, ';') || (at && !strchr(at, ':'));
+    return strpbrk(text, ";+") || (at && !strchr(at, ':'));
 }
 
 void notation_parts(parts *out, const sluice_shape *array, const char *text, bool any) {
     reader r = {any ? "set or partition" : "partition", text, 0}, ahead = r;
+    int64_t start = 0;
     *out = (parts){0};
     if (any && !is_partition(text)) {
         *out = (parts){.n = 1, .set = report_alloc(1, sizeof *out->set)};
@@ -380,6 +393,7 @@ void notation_parts(parts *out, const sluice_shape *array, const char *text, boo
             else
                 disp = 0;
         }
+        start = r.pos;
         for (const char *c = text; *c; c++) n += *c == ';';
         *out = (parts){.set = report_alloc((size_t)n, sizeof *out->set), .disp = disp};
         do read_set(&r, &out->set[out->n++], array);
@@ -389,12 +403,10 @@ void notation_parts(parts *out, const sluice_shape *array, const char *text, boo
     sluice_reason why;
     const int error = sluice_partition_check(&p, &why);
     if (error == -ENOMEM || error == SLUICE_E_COMPLEX) report_error(error, "partition");
-    if (error == SLUICE_E_SHARED) {
-        int64_t pos = 0;
-        for (int64_t i = 0; i < why.pos; pos++) i += text[pos] == ';';
-        wrong(&r, pos, why.text);
-    }
-    if (error) report_usage("partition '%.60s'%s: %s", text, strlen(text) > 60 ? "..." : "", why.text);
+    if (error == SLUICE_E_OVERFLOW) start = 0; /* the displacement */
+    if (error == SLUICE_E_SHARED)
+        for (int64_t i = 0; i < why.pos; start++) i += text[start] == ';';
+    if (error) wrong(&r, start, why.text);
     out->period = p.period;
 }
 

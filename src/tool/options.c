@@ -57,9 +57,11 @@ void options_help(const char *group, const command *c) {
     if (*group) printf("\nHow sets are written: sluice set --help\n");
 }
 
-static int count(const char *what, const char *text, int64_t most) {
+static int count(const char *what, const char *text, int most) {
     const int64_t n = notation_number(what, text);
-    if (n < 1 || n > most) report_usage("%s '%s': expected 1 to %" PRId64, what, text, most);
+    char message[32];
+    snprintf(message, sizeof message, "expected 1 to %d", most);
+    if (n < 1 || n > most) report_at(what, text, 0, message);
     return (int)n;
 }
 
@@ -141,7 +143,7 @@ static void finish(options *o, const command *c) {
 const sluice_shape *options_array(const options *o) { return o->shape ? &o->array : NULL; }
 
 int options_run(const char *group, const command *c, int argc, char **argv) {
-    options o = {.width = 64, .io_procs = 4, .from_header = -1, .memory = DEFAULT_MEMORY};
+    options o = {.width = 64, .from_header = -1, .memory = DEFAULT_MEMORY};
     char **argument = argv; /* what is not an option moves to the front */
     int n = 0;
     for (int i = 0; i < argc; i++)

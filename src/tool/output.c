@@ -67,7 +67,8 @@ static mode_t look(const char *path, bool force) {
         out.name = own(path);
         return 0666 & ~mask;
     }
-    if (stat(path, &st) || !S_ISREG(st.st_mode)) report_usage("%s is there and is not a regular file", path);
+    if (stat(path, &st)) report_usage("%s is a symbolic link that leads nowhere: %s", path, strerror(errno));
+    if (!S_ISREG(st.st_mode)) report_usage("%s is there and is not a regular file", path);
     if (!force) report_usage("%s exists; --force replaces it", path);
     if (!realpath(path, real)) report_failure("%s: %s", path, strerror(errno));
     out.name = own(real);

@@ -81,9 +81,12 @@ static int each_offset(const options *o, int n, char **argument, int64_t (*ask)(
     notation_set(&s, options_array(o), argument[0]);
     /* Without a period nothing repeats: the longest leaves no room for a second copy but of its first byte. */
     const sluice_element e = {&s, o->period ? o->period : INT64_MAX, o->disp};
-    if (sluice_set_hi(&s) > e.period)
-        report_usage("set '%.60s' ends at %" PRId64 ", past its period of %" PRId64, argument[0], sluice_set_hi(&s) - 1,
-                     e.period);
+    if (sluice_set_hi(&s) > e.period) {
+        char message[80];
+        snprintf(message, sizeof message, "it ends at %" PRId64 ", past its period of %" PRId64, sluice_set_hi(&s) - 1,
+                 e.period);
+        report_at("set", argument[0], 0, message);
+    }
     for (int i = 1; i < n; i++) {
         const int64_t x = notation_number("offset", argument[i]), y = ask(&e, x);
         const bool second =
@@ -151,6 +154,8 @@ static int run_shift(const options *o, int n, char **argument) {
     const int64_t by = notation_signed("shift", argument[1]);
     if (a.size && by < 0 && -by > sluice_set_lo(&a))
         report_at("shift", argument[1], 0, "the set would start before offset 0");
+    if (a.size && by > INT64_MAX - sluice_set_hi(&a))
+        report_at("shift", argument[1], 0, "the set would end past 2^63-1");
     report_error(sluice_set_shift(&a, &a, by), "shift");
     show(&a);
     sluice_set_free(&a);
@@ -171,6 +176,7 @@ static int run_cut(const options *o, int n, char **argument) {
 static int run_equal(const options *o, int n, char **argument) {
     (void)n;
     sluice_set a = SLUICE_SET_EMPTY, b = SLUICE_SET_EMPTY;
+    report_trouble();
     notation_set(&a, options_array(o), argument[0]);
     notation_set(&b, options_array(o), argument[1]);
     const int equal = sluice_set_equal(&a, &b);
@@ -215,8 +221,8 @@ const command set_commands[] = {
      ARRAY, 2, 2, run_project},
     {"embed", "Y S", "Prints where the offsets Y of the linear space of S lie in the file", "The inverse of project.\n",
      ARRAY, 2, 2, run_embed},
-    {"equal", "A B", "Says whether two sets hold the same bytes", "The exit status is 0 if they do, 1 if not.\n", ARRAY,
-     2, 2, run_equal},
+    {"equal", "A B", "Says whether two sets hold the same bytes",
+     "The exit status is 0 if they do, 1 if not, 2 if that could not be found out.\n", ARRAY, 2, 2, run_equal},
     {"owner", "PARTITION X...", "Says which element owns file offset X, and as which offset in it",
      "Prints the number of the element and the offset in it, one pair in a line.\n", ARRAY, 2, -1, owner_run},
     {"match", "PARTITION PARTITION", "Compares two partitions: what moves between them, and the matching degree",

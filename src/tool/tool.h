@@ -115,7 +115,7 @@ typedef struct options {
     const char *section, *dist, *grid, *domains;
     int64_t period, disp; /* period 0: not given */
     int64_t align, width;
-    int io_procs;
+    int io_procs; /* 0: not given */
     bool all;
     /* of commands on files */
     const char *output, *format, *value, *from_order;
