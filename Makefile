@@ -12,6 +12,9 @@ SECONDS = 60
 CASES = 2000000
 COVERAGE = 98
 export MPI DESTDIR
+ifneq ($(filter-out mpich openmpi,$(MPI)),)
+$(error MPI=$(MPI) is not known; it may be mpich, openmpi or empty)
+endif
 MAKEFLAGS += --no-print-directory
 
 .PHONY: all setup test demo install bench fuzz cover format check soak clean help

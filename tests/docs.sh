@@ -1,7 +1,9 @@
 #!/bin/bash
 # The documents are complete and true, and a gap in them is found.
 set -euo pipefail
-"$SLUICE_SRC/tools/check-docs.sh"
+linted=0
+"$SLUICE_SRC/tools/check-docs.sh" || linted=$?
+[ $linted = 0 ] || [ $linted = 77 ] # 77: all but the layout of the man pages
 
 tree=$(mktemp -d)
 trap 'rm -rf "$tree"' EXIT
@@ -29,3 +31,4 @@ cp "$SLUICE_SRC/README.md" "$tree"
 
 echo 'See /ho''me/someone/sluice.' >>"$tree/CONTRIBUTING.md"
 must_find 'someone/sluice'
+exit $linted

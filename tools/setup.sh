@@ -9,8 +9,6 @@
 # there is none. Packages are installed with apt-get (Debian, Ubuntu); elsewhere the missing ones are named.
 set -eu
 
-missing='' packages=''
-
 # need WHAT PACKAGES COMMAND...: the packages are needed unless the command succeeds.
 need() {
     what=$1 wanted=$2
@@ -32,40 +30,50 @@ library() { has pkg-config && pkg-config --exists "$1"; }
 mpich() { has mpicc.mpich mpiexec.mpich || has mpicc mpiexec mpichversion; }
 openmpi() { has mpicc.openmpi mpiexec.openmpi || has mpicc mpiexec ompi_info; }
 
-# C++ is asked for because build-essential has it and one of the tests compiles the headers with it.
-need 'a C compiler and make (gcc, make)' build-essential has cc c++ make
-need 'CMake 3.20 or newer' cmake has cmake ctest
-need 'pkg-config' pkg-config has pkg-config
-need 'jansson, with headers' libjansson-dev library jansson
-need 'liburing, with headers' liburing-dev library liburing
-case ${MPI:-}/${1:-} in
-*/dev)
-    need 'MPICH, with headers' 'libmpich-dev mpich' mpich
-    need 'Open MPI, with headers' 'libopenmpi-dev openmpi-bin' openmpi
-    ;;
-/*) need 'an MPI, with headers (MPICH or Open MPI)' 'libmpich-dev mpich' has mpicc mpiexec ;;
-mpich/*) need 'MPICH, with headers' 'libmpich-dev mpich' mpich ;;
-openmpi/*) need 'Open MPI, with headers' 'libopenmpi-dev openmpi-bin' openmpi ;;
-*)
-    echo "setup: MPI=$MPI is not known; it may be mpich, openmpi or empty" >&2
-    exit 2
-    ;;
-esac
-if [ "${1:-}" = dev ]; then
-    need 'clang' clang has clang
-    need 'the sanitizers of clang 14' libclang-rt-14-dev sh -c 'ls "$(clang -print-resource-dir)"/lib/*/libclang_rt.fuzzer*'
-    need 'clang-format 14' clang-format-14 has clang-format-14
-    need 'gcovr' gcovr has gcovr
-    need 'mandoc' mandoc has mandoc
-fi
-if [ "${1:-}" = bench ]; then
-    for module in numpy h5py netCDF4; do
-        package=python3-$(echo $module | tr '[:upper:]' '[:lower:]')
-        need "$module for Python" "$package" /usr/bin/python3 -c "import $module"
-    done
-    need 'h5repack' hdf5-tools has h5repack
-fi
+# CMake and its version, "3.25.1"; and what to say of one that is too old.
+cmake_version() { cmake --version 2>/dev/null | sed -n 's/^cmake version \([0-9.]*\).*/\1/p'; }
+cmake_new() { has cmake ctest && [ "$(printf '3.20\n%s\n' "$(cmake_version)" | sort -V | head -n 1)" = 3.20 ]; }
+cmake_found() { has cmake >/dev/null && printf ' (here is %s)' "$(cmake_version)"; }
 
+# look [dev|bench]: lists what is missing.
+look() {
+    missing='' packages=''
+    # C++ is asked for because build-essential has it and one of the tests compiles the headers with it.
+    need 'a C compiler and make (gcc, make)' build-essential has cc c++ make
+    need "CMake 3.20 or newer$(cmake_found)" cmake cmake_new
+    need 'pkg-config' pkg-config has pkg-config
+    need 'jansson, with headers' libjansson-dev library jansson
+    need 'liburing, with headers' liburing-dev library liburing
+    case ${MPI:-}/$1 in
+    */dev)
+        need 'MPICH, with headers' 'libmpich-dev mpich' mpich
+        need 'Open MPI, with headers' 'libopenmpi-dev openmpi-bin' openmpi
+        ;;
+    /*) need 'an MPI, with headers (MPICH or Open MPI)' 'libmpich-dev mpich' has mpicc mpiexec ;;
+    mpich/*) need 'MPICH, with headers' 'libmpich-dev mpich' mpich ;;
+    openmpi/*) need 'Open MPI, with headers' 'libopenmpi-dev openmpi-bin' openmpi ;;
+    *)
+        echo "setup: MPI=$MPI is not known; it may be mpich, openmpi or empty" >&2
+        exit 2
+        ;;
+    esac
+    if [ "$1" = dev ]; then
+        need 'clang' clang has clang
+        need 'the sanitizers of clang 14' libclang-rt-14-dev sh -c 'ls "$(clang -print-resource-dir)"/lib/*/libclang_rt.fuzzer*'
+        need 'clang-format 14' clang-format-14 has clang-format-14
+        need 'gcovr' gcovr has gcovr
+        need 'mandoc' mandoc has mandoc
+    fi
+    if [ "$1" = bench ]; then
+        for module in numpy h5py netCDF4; do
+            package=python3-$(echo $module | tr '[:upper:]' '[:lower:]')
+            need "$module for Python" "$package" /usr/bin/python3 -c "import $module"
+        done
+        need 'h5repack' hdf5-tools has h5repack
+    fi
+}
+
+look "${1:-}"
 [ -n "$missing" ] || exit 0
 
 if ! has apt-get >/dev/null; then
@@ -94,5 +102,11 @@ trap 'rm -f "$log"' EXIT
 $install >"$log" 2>&1 || { $as_root apt-get update -qq >"$log" 2>&1 && $install >"$log" 2>&1; } || {
     cat "$log" >&2
     echo "setup: apt-get could not install$packages" >&2
+    exit 1
+}
+look "${1:-}"
+[ -z "$missing" ] || {
+    echo 'setup: apt-get has installed what it has, but these are still missing or too old:' >&2
+    printf '%s' "$missing" >&2
     exit 1
 }
