@@ -26,7 +26,8 @@ all: $(BUILD)/Makefile ## build everything (the default)
 # Written last by cmake, so that a failed configuration is tried again. The folder of a preset is build-<preset>.
 build/Makefile $(patsubst %,build-%/Makefile,mpich openmpi asan cover clang fuzz):
 	command -v cmake >/dev/null || { echo "cmake is missing; 'make setup' installs what Sluice needs" >&2; exit 1; }
-	cmake --preset $(patsubst build-%,%,$(patsubst build,default,$(@D)))
+	cmake --preset $(patsubst build-%,%,$(patsubst build,default,$(@D))) || \
+		{ echo "configuring failed; 'make setup' installs what is missing and names what is too old" >&2; exit 1; }
 
 setup: ## install what is missing on Debian or Ubuntu; DEV=1: also what .ci/run needs; PEERS=1: peers of the benches
 	tools/setup.sh $(if $(DEV),dev,$(if $(PEERS),bench))

@@ -64,6 +64,21 @@ if command -v c++ >/dev/null; then
     ./by_cxx
 fi
 
+echo '-- as the README says'
+(
+    prefix=$folder/.local
+    cmake --install "$SLUICE_BUILD" --prefix "$prefix" >>log
+    exports=$(grep '^    export ' "$SLUICE_SRC/README.md" | sed "s|/lib\([/ ]\|$\)|/$(basename "$libdir")\1|g")
+    [ "$(wc -l <<<"$exports")" = 2 ]
+    unset PKG_CONFIG_PATH LD_LIBRARY_PATH
+    HOME=$folder
+    eval "$exports"
+    # shellcheck disable=SC2086,SC2046
+    "$CC" ${CFLAGS:-} user.c -o by_readme $(pkg-config --cflags --libs sluice)
+    ./by_readme
+    [ ! -e "$SLUICE_BIN" ] || [ "$(command -v sluice)" = "$prefix/bin/sluice" ]
+)
+
 echo '-- the command and its pages'
 if [ -e "$SLUICE_BIN" ]; then "$prefix/bin/sluice" --version; fi
 for page in "$SLUICE_SRC"/man/*.[1-9]; do
