@@ -52,4 +52,11 @@ case $configured in
 *) ! command -v mpicc || fail "one MPI is taken for:$configured" ;;
 esac
 
+# A compiler of one and an mpiexec of the other start processes that do not know of each other.
+if command -v mpicc.mpich mpiexec.openmpi >/dev/null; then
+    cmake -S "$SLUICE_SRC" -B "$folder/both" -DMPI_C_COMPILER="$(command -v mpicc.mpich)" \
+        -DMPIEXEC_EXECUTABLE="$(command -v mpiexec.openmpi)" >"$folder/out" 2>&1 && fail 'two MPIs are taken for one'
+    grep -qF 'are of different MPIs' <(tr -s ' \n' ' ' <"$folder/out") || fail "two MPIs: $(cat "$folder/out")"
+fi
+
 [ $failures = 0 ] || { echo "$failures failures" && exit 1; }
