@@ -79,8 +79,8 @@ static sluice_array *random_array(sluice_shape *shape) {
     return a;
 }
 
-/* Walks along dimension dim; each step is compared with a plain read. With `at` > 0 that call of the store fails, once,
- * and the step is taken again. */
+/* Walks along dimension dim; each step is compared with a plain read. Some walks are set to another place on the way.
+ * With `at` > 0 that call of the store fails, once, and the step is taken again. */
 static void walk(sluice_array *a, const sluice_shape *shape, int dim, int64_t at) {
     sluice_reuse r = {.extent = shape->dim[dim], .count = 1 + below(5), .lower = below(4), .upper = below(4)};
     sluice_reuse_step step;
@@ -98,7 +98,11 @@ static void walk(sluice_array *a, const sluice_shape *shape, int dim, int64_t at
     if (!got || !want) exit(2);
     memset(got, 0xee, room);
     int more;
-    for (;;) {
+    for (int jumps = (int)below(4);;) {
+        if (jumps > 0 && below(2)) {
+            jumps--;
+            r.next = below(r.extent + 1);
+        }
         if (at) sluice_fault_set(a->io.store, at, SLUICE_FAULT_ERROR, EIO);
         sluice_count(a, &before);
         more = sluice_read_reuse(a, &r, dim, got + GUARD, &step);

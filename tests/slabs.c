@@ -1,7 +1,7 @@
 /* ranks: 1 */
 /* slabs: the out-of-core loop on random arrays: along every dimension, with overlap, with and without prefetch; every
  * element of every slab is checked, nothing is read twice, and buffers stay below the bound. */
-#include "base/base.h"
+#include "array/array.h"
 #include "sluice.h"
 #include "support/random.h"
 #include <stdlib.h>
@@ -114,6 +114,37 @@ static void refusals(void) {
     sluice_close(a);
 }
 
+/* Arrays without elements, whose other extents have no product, and overlaps whose sum is none. */
+static void extremes(void) {
+    const int64_t far = INT64_C(1) << 62;
+    const int64_t dim[][3] = {{far, 5, 0}, {0, 5, far}, {far, 0, far}, {0, far, far}};
+    for (int i = 0; i < 4; i++)
+        for (int k = 0; k < 3; k++) {
+            sluice_array *a = NULL;
+            sluice_slabs *s = NULL;
+            sluice_slab slab;
+            sluice_desc d = {.shape = {3, SLUICE_ROW_MAJOR, 8, 0, {dim[i][0], dim[i][1], dim[i][2]}}};
+            sluice_options o = {.size = sizeof o, .store = SLUICE_STORE_RAM};
+            sluice_slabs_options so = {.dim = k, .lower = 1, .upper = 1, .count = dim[i][k] == 5 ? 2 : 0};
+            int64_t count = 0;
+            int more = 0;
+            if (sluice_create(&a, "slabs", &d, &o) || sluice_slabs_open(&s, a, &so)) fail((uint64_t)i, "open");
+            while (s && (more = sluice_slabs_next(s, &slab)) > 0) count += slab.count;
+            if (more || count != dim[i][k]) fail((uint64_t)i, "an array without elements");
+            sluice_slabs_close(s);
+            sluice_close(a);
+        }
+    sluice_array *a = NULL;
+    sluice_slabs *s = NULL;
+    sluice_store *store = NULL;
+    sluice_desc d = {.shape = {1, SLUICE_ROW_MAJOR, 1, 0, {INT64_MAX}}};
+    if (sluice_store_open_ram(&store, 0, NULL) || sluice_desc_settle(&d, NULL)) exit(2);
+    if (sluice_array_adopt(&a, store, &d, false, &(sluice_options){.memory = 1 << 20})) exit(2);
+    if (sluice_slabs_open(&s, a, &(sluice_slabs_options){.lower = far, .upper = far}) != SLUICE_E_ARGUMENT)
+        fail(0, "an overlap that does not fit was not refused");
+    sluice_close(a);
+}
+
 int main(void) {
     uint64_t seed = chance_default_seed("SLUICE_TEST_SEED");
     const char *env = getenv("SLUICE_TEST_CASES");
@@ -121,5 +152,6 @@ int main(void) {
     printf("seed %llu\n", (unsigned long long)seed);
     for (int64_t i = 0; i < cases && failures < 10; i++) run(seed + (uint64_t)i);
     refusals();
+    extremes();
     return failures != 0;
 }

@@ -34,6 +34,7 @@ struct sluice_array {
     bool writable;
     /* background.c: a thread that works off the queue, started with the first request */
     bool running, stop;
+    pid_t owner; /* the process that has it */
     pthread_t thread;
     pthread_mutex_t mutex;
     pthread_cond_t change;
@@ -73,6 +74,10 @@ int sluice_all_run(sluice_array *a, bool write, const sluice_io_part *part, int 
                    bool main_thread, int error, sluice_reason *why);
 int sluice_all_resize(sluice_array *a, int64_t extent, int error, sluice_reason *why);
 int sluice_all_close(sluice_collective *c, int error); /* the last agreement */
+
+/* reuse.c. Pure. The array as [outer][extent of dim][inner], inner in bytes. If an index of dim has no elements both
+ * are 0, and so they may be if there are no indices. */
+void sluice_reuse_around(const sluice_shape *s, int dim, int64_t *outer, int64_t *inner);
 
 /* background.c. */
 int sluice_background_start(sluice_request *r, sluice_reason *why);

@@ -12,8 +12,9 @@ int sluice_reuse_next(sluice_reuse *r, sluice_reuse_step *step) {
     int64_t count = sluice_min(r->count, r->extent - r->next), end = r->next + count;
     int64_t from = sluice_max(r->next - r->lower, 0);
     int64_t to = r->upper < r->extent - end ? end + r->upper : r->extent;
-    /* What is in memory is [r->from, r->to); the walk goes forward, so only the front of the new part can be in it. */
-    int64_t kept = sluice_max(sluice_min(r->to, to) - sluice_max(r->from, from), 0);
+    /* What is in memory is [r->from, r->to); only the front of the new part can be kept, so a walk that was set back
+     * reads all of it. */
+    int64_t kept = r->from <= from ? sluice_max(sluice_min(r->to, to) - from, 0) : 0;
     *step = (sluice_reuse_step){{r->next, count}, {from, to - from}, {from, kept}, {from + kept, to - from - kept}};
     r->next = end;
     r->from = from;
@@ -21,12 +22,14 @@ int sluice_reuse_next(sluice_reuse *r, sluice_reuse_step *step) {
     return 1;
 }
 
-/* The array as [outer][extent of dim][inner] bytes: sizes of the two neighbours. */
-static void around(const sluice_shape *s, int dim, int64_t *outer, int64_t *inner) {
+void sluice_reuse_around(const sluice_shape *s, int dim, int64_t *outer, int64_t *inner) {
     *outer = 1;
     *inner = s->elem;
-    for (int d = 0; d < s->ndims; d++)
-        if (d != dim) *((d < dim) == (s->order == SLUICE_ROW_MAJOR) ? outer : inner) *= s->dim[d];
+    for (int d = 0; d < s->ndims; d++) {
+        int64_t *side = (d < dim) == (s->order == SLUICE_ROW_MAJOR) ? outer : inner;
+        if (d != dim && !sluice_mul(*side, s->dim[d], side)) *side = 0; /* some other extent is 0 */
+    }
+    if (!*outer || !*inner) *outer = *inner = 0;
 }
 
 /* Moves indices [from, from + n) of a packed buffer with `had` indices along the dimension to the front of one with
@@ -48,7 +51,7 @@ int sluice_read_reuse(sluice_array *a, sluice_reuse *r, int dim, void *buf, slui
     sluice_reuse next = *r;
     int64_t outer, inner;
     if (!sluice_reuse_next(&next, step)) return 0;
-    around(s, dim, &outer, &inner);
+    sluice_reuse_around(s, dim, &outer, &inner);
     if (step->reused.len)
         keep(buf, outer, inner, r->to - r->from, step->reused.off - r->from, step->reused.len, step->used.len);
     sluice_range range[SLUICE_MAX_DIMS];

@@ -60,9 +60,20 @@ static void fetch(sluice_slabs *s) {
 
 /* Indices per slab that fit into half of `memory` with their overlap; 0 if not even one does. */
 static int64_t fitting(const sluice_slabs *s, int64_t memory) {
-    int64_t slice = s->outer * s->inner, n = slice ? memory / 2 / slice : INT64_MAX, extent = s->plan.extent;
-    if (n >= extent) return sluice_max(extent, 1);
-    return n > s->plan.lower + s->plan.upper ? n - s->plan.lower - s->plan.upper : 0;
+    const sluice_reuse *p = &s->plan;
+    int64_t slice, n = INT64_MAX;
+    if (sluice_mul(s->outer, s->inner, &slice) && slice) n = memory / 2 / slice;
+    if (n >= p->extent) return sluice_max(p->extent, 1);
+    return n > p->lower && n - p->lower > p->upper ? n - p->lower - p->upper : 0;
+}
+
+/* Bytes of the largest slab with its overlap. */
+static int64_t largest(const sluice_slabs *s) {
+    const sluice_reuse *p = &s->plan;
+    int64_t most = sluice_min(p->count, p->extent);
+    most += sluice_min(p->lower, p->extent - most);
+    most += sluice_min(p->upper, p->extent - most);
+    return most * s->outer * s->inner;
 }
 
 int sluice_slabs_open(sluice_slabs **out, sluice_array *a, const sluice_slabs_options *given) {
@@ -88,10 +99,7 @@ int sluice_slabs_open(sluice_slabs **out, sluice_array *a, const sluice_slabs_op
     s->plan =
         (sluice_reuse){.extent = extent, .lower = sluice_min(o.lower, extent), .upper = sluice_min(o.upper, extent)};
     s->plan.next = o.start;
-    s->outer = 1;
-    s->inner = shape->elem;
-    for (int d = 0; d < shape->ndims; d++)
-        if (d != dim) *((d < dim) == (shape->order == SLUICE_ROW_MAJOR) ? &s->outer : &s->inner) *= shape->dim[d];
+    sluice_reuse_around(shape, dim, &s->outer, &s->inner);
     /* A quarter is for the handle's own buffers. */
     int64_t fit = fitting(s, memory - memory / 4);
     s->plan.count = o.count ? sluice_min(o.count, sluice_max(extent, 1)) : fit;
@@ -101,8 +109,7 @@ int sluice_slabs_open(sluice_slabs **out, sluice_array *a, const sluice_slabs_op
                                   "slabs of %s: %lld indices with overlap do not fit twice into %lld bytes of memory",
                                   name, (long long)sluice_max(o.count, 1), (long long)memory);
     }
-    int64_t most = sluice_min(s->plan.count + s->plan.lower + s->plan.upper, extent);
-    size_t bytes = (size_t)(most * s->outer * s->inner);
+    size_t bytes = (size_t)largest(s);
     for (int i = 0; i < 2; i++) {
         s->buf[i] = sluice_mem_alloc(bytes ? bytes : 1, 1);
         if (!s->buf[i]) {
