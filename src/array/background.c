@@ -3,11 +3,15 @@
  * A handle has one thread, started with its first request, that carries requests out in order. No MPI is called on
  * it, so none needs threads. The handle's own calls wait until the queue is empty: only one thread at a time touches
  * the transfer's state.
+ *
+ * A child process has the handle, but not its thread. If nothing was outstanding when it was made, it may go on with
+ * the handle, and gets a thread of its own when it needs one.
  */
 #include "array/array.h"
 #include <errno.h>
 #include <signal.h>
 #include <string.h>
+#include <unistd.h>
 
 static bool between_nodes(const sluice_array *a) { return a->collective && a->collective->group->nnodes > 1; }
 
@@ -39,13 +43,24 @@ static int start_thread(sluice_array *a) {
     int err = pthread_create(&a->thread, NULL, work, a);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     a->running = err == 0;
+    a->owner = getpid();
     return -err;
+}
+
+/* Whether this process has the thread. In a child the lock may have been left closed by the parent's. */
+static bool running(sluice_array *a) {
+    if (a->running && a->owner != getpid()) {
+        a->running = false;
+        pthread_mutex_init(&a->mutex, NULL);
+        pthread_cond_init(&a->change, NULL);
+    }
+    return a->running;
 }
 
 int sluice_background_start(sluice_request *r, sluice_reason *why) {
     sluice_array *a = r->array;
     r->background = !between_nodes(a);
-    if (!a->running && r->background) {
+    if (r->background && !running(a)) {
         int err = start_thread(a);
         if (err)
             return sluice_refuse(why, err, -1, "%s: cannot start a thread: %s", a->io.store->name,
@@ -87,7 +102,7 @@ int sluice_wait(sluice_request *r) {
 
 void sluice_background_drain(sluice_array *a) {
     if (between_nodes(a)) work_off(a, NULL);
-    if (!a->running) return;
+    if (!running(a)) return;
     pthread_mutex_lock(&a->mutex);
     while (a->first) pthread_cond_wait(&a->change, &a->mutex);
     pthread_mutex_unlock(&a->mutex);
@@ -95,7 +110,7 @@ void sluice_background_drain(sluice_array *a) {
 
 void sluice_background_end(sluice_array *a) {
     if (between_nodes(a)) work_off(a, NULL);
-    if (!a->running) return;
+    if (!running(a)) return;
     pthread_mutex_lock(&a->mutex);
     a->stop = true;
     pthread_cond_broadcast(&a->change);

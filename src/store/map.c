@@ -12,9 +12,10 @@
  * guards that this thread is in, innermost first; if the address lies in the range of one, it jumps back there and the
  * guard returns -EIO. All other faults go on to what was installed before, with its own mask and flags.
  *
- * The handler never fights. It is installed once, and if the application puts its own in its place later, mapped reads
- * stop and files are read by calls again, until ours is back. That is looked at whenever a stretch becomes ready and on
- * every 64th copy; asking each time would double the price of a small one.
+ * The handler never fights. It is installed once, and if the application puts its own in its place later, or a thread
+ * blocks the signal, mapped reads stop and files are read by calls again, until ours is back. That is looked at
+ * whenever a stretch becomes ready and on every 64th copy of a thread; asking each time would double the price of a
+ * small one.
  *
  * mincore answers truly only about files that the process owns or may write; about others it calls every page present.
  * Of those, the bytes are read, with the flag that says not to wait.
@@ -47,6 +48,7 @@ typedef struct frame {
 
 /* Initial-exec: the handler must not be the first to touch it, which might allocate. */
 static _Thread_local frame *volatile top __attribute__((tls_model("initial-exec")));
+static _Thread_local unsigned copies; /* of this thread */
 static struct sigaction previous;
 static atomic_bool ours;
 
@@ -90,11 +92,12 @@ static void install(void) {
     ours = sigaction(SIGBUS, &mine, NULL) == 0;
 }
 
+/* Whether a fault on this thread would come to us: the handler is ours, and the signal is not blocked. */
 static bool look(void) {
     struct sigaction now;
-    bool yes = !sigaction(SIGBUS, NULL, &now) && (now.sa_flags & SA_SIGINFO) && now.sa_sigaction == on_fault;
-    ours = yes;
-    return yes;
+    sigset_t mask;
+    ours = !sigaction(SIGBUS, NULL, &now) && (now.sa_flags & SA_SIGINFO) && now.sa_sigaction == on_fault;
+    return ours && !pthread_sigmask(SIG_BLOCK, NULL, &mask) && !sigismember(&mask, SIGBUS);
 }
 
 /* ---- The map ---- */
@@ -104,9 +107,8 @@ enum { NEW = 0, READY = 255 }; /* between: how often it was refused << 5 | askin
 struct sluice_map {
     sluice_store *store;
     int fd;
-    bool blind; /* mincore does not tell the truth */
-    bool write; /* may be written to */
-    unsigned copies;
+    bool blind;                  /* mincore does not tell the truth */
+    bool write;                  /* may be written to */
     unsigned char *base, *state; /* NULL while the file is empty */
     int64_t size;                /* of the file when last asked; what lies behind is not ready */
     int64_t span;                /* bytes mapped, whole stretches */
@@ -248,7 +250,8 @@ bool sluice_map_ready(sluice_map *m, int64_t off, int64_t len, bool fetch) {
 }
 
 int sluice_map_guard(sluice_map *m, void (*copy)(void *arg), void *arg) {
-    if (++m->copies % 64 == 0 && !look()) return -EBUSY;
+    if (copies % 64 == 0 && !look()) return -EBUSY;
+    copies++;
     frame f = {.lo = m->base, .hi = m->base ? m->base + m->span : NULL, .outer = top};
     if (sigsetjmp(f.env, 0)) {
         top = f.outer;

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -42,8 +43,31 @@ int sluice_posix_sync(sluice_store *s) {
     return 0;
 }
 
-/* The lock belongs to the open file, not to the process, so that two handles of one process exclude each other. */
+static int open_again(const char *path, int flags) {
+    int fd;
+    do fd = open(path, flags | O_CLOEXEC | O_NOCTTY, 0666);
+    while (fd < 0 && errno == EINTR);
+    return fd;
+}
+
+/* Opens the file once more, in place of the one that a child process has in common with its parent. */
+static int open_own(sluice_posix *p) {
+    char path[32];
+    snprintf(path, sizeof path, "/proc/self/fd/%d", p->fd);
+    int fd = open_again(path, O_RDWR);
+    if (fd < 0) return -errno;
+    int err = dup3(fd, p->fd, O_CLOEXEC) < 0 ? -errno : 0;
+    close(fd);
+    if (!err) p->owner = getpid();
+    return err;
+}
+
+/* The lock belongs to the open file, not to the process, so that two handles of one process exclude each other. A child
+ * would hold the locks of its parent, and must open the file for itself. */
 int sluice_posix_lock(sluice_store *s, int64_t off, int64_t len, bool on) {
+    sluice_posix *p = (sluice_posix *)s;
+    int err = on && p->owner != getpid() ? open_own(p) : 0;
+    if (err) return err;
     struct flock lock = {.l_type = on ? F_WRLCK : F_UNLCK, .l_whence = SEEK_SET, .l_start = off, .l_len = len};
     return fcntl(descriptor(s), F_OFD_SETLKW, &lock) ? -errno : 0;
 }
@@ -81,13 +105,6 @@ static void measure(void) {
 }
 
 static int odd(const struct stat *st) { return S_ISDIR(st->st_mode) ? -EISDIR : -EINVAL; }
-
-static int open_again(const char *path, int flags) {
-    int fd;
-    do fd = open(path, flags | O_CLOEXEC | O_NOCTTY, 0666);
-    while (fd < 0 && errno == EINTR);
-    return fd;
-}
 
 /* Opens a regular file, without waiting for the other end of what turns out to be a pipe. The flag must not stay: a
  * ring would take it by its word. If it is something else, *st says what; a mode of 0: nothing is known. */
@@ -133,13 +150,17 @@ int sluice_posix_open(sluice_posix *p, const sluice_store_ops *ops, const char *
     struct stat st;
     if (!sluice_store_init(&p->s, ops, path)) return sluice_store_refuse(why, -ENOMEM, "open", path, -1);
     p->dir = -1;
+    p->owner = getpid();
     int err = open_regular(&p->fd, path, flags[mode], &st);
     if (err) {
         if (p->fd >= 0) close(p->fd);
-        sluice_mem_free(p->s.name);
         const char *call = mode >= SLUICE_STORE_CREATE ? "create" : "open";
-        if (st.st_mode && !S_ISREG(st.st_mode)) return refuse_odd(why, err, call, path, st.st_mode);
-        return sluice_store_refuse(why, err, call, path, -1);
+        if (st.st_mode && !S_ISREG(st.st_mode))
+            refuse_odd(why, err, call, p->s.name, st.st_mode);
+        else
+            sluice_store_refuse(why, err, call, path, -1);
+        sluice_mem_free(p->s.name);
+        return err;
     }
     if (mode >= SLUICE_STORE_CREATE) p->dir = open_folder(path);
     p->listed = p->dir < 0;

@@ -68,7 +68,7 @@ typedef struct sluice_store_ops {
 struct sluice_store {
     const sluice_store_ops *ops;
     sluice_store_facts facts;
-    char *name;          /* for messages; owned */
+    char *name;          /* for messages: the end of a path, on one line; owned */
     sluice_store *inner; /* of a shim; closed with it */
     _Atomic int lost;    /* the error of a sync that failed */
 };
@@ -153,11 +153,12 @@ int sluice_map_guard(sluice_map *m, void (*copy)(void *arg), void *arg);
 /* For the stores themselves. */
 
 /* store.c. Fills in what all stores have; false without memory for the name. free gives that back, then s itself. */
-bool sluice_store_init(sluice_store *s, const sluice_store_ops *ops, const char *name);
+bool sluice_store_init(sluice_store *s, const sluice_store_ops *ops, const char *path);
 void sluice_store_free(sluice_store *s);
 
-/* store.c. Refuses with "<call> <name> at byte <off>: <error>", without the offset if it is negative. */
-int sluice_store_refuse(sluice_reason *why, int error, const char *call, const char *name, int64_t off);
+/* store.c. Refuses with "<call> <name> at byte <off>: <error>", without the offset if it is negative. The name is made
+ * of a path, as that of a store is, and may be one already. */
+int sluice_store_refuse(sluice_reason *why, int error, const char *call, const char *path, int64_t off);
 
 /* store.c. The pieces at the front of a request that together have at most `most` bytes, and at least one byte: as many
  * whole pieces as fit, or a part of the first that has any, described by *part. */
@@ -167,6 +168,7 @@ sluice_req sluice_store_front(const sluice_req *req, int64_t most, struct iovec 
 typedef struct sluice_posix {
     sluice_store s;
     int fd, dir;         /* dir: the folder of a file that was made; else -1 */
+    pid_t owner;         /* the process that opened it */
     _Atomic bool listed; /* the folder's entry is on disk */
 } sluice_posix;
 int sluice_posix_open(sluice_posix *p, const sluice_store_ops *ops, const char *path, sluice_store_mode mode,
