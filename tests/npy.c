@@ -327,7 +327,7 @@ static void test_settle(void) {
         {"V12", "[('x', '<f4'), ('y', '>i8')]", 12, 0, "V12", "[('x', '<f4'), ('y', '>i8')]", 12, 0, NULL},
         {"", "'=f4'", 0, 0, "float32", "", 4, 0, NULL},
         {"float32", "  '=f4' ", 0, 0, "float32", "", 4, 0, NULL},
-        {"", "", 0, 0, NULL, "", 0, 0, "there is no element type V0"},
+        {"", "", 0, 0, NULL, "", 0, 0, "neither a type nor the size of an element"},
         {"", "", -3, 0, NULL, "", 0, 0, "there is no element type V-3"},
         {"float33", "", 0, 0, NULL, "", 0, 0, "there is no element type float33"},
         {"S0", "", 0, 0, NULL, "", 0, 0, "there is no element type S0"},

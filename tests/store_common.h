@@ -46,7 +46,7 @@ static inline void remove_scratch(void) {
 
 /* The path of a file in it; valid until the fourth call from now. */
 static inline const char *in_scratch(const char *name) {
-    static char path[4][128];
+    static char path[4][320];
     static int next;
     char *p = path[next++ % 4];
     snprintf(p, sizeof path[0], "%s/%s", scratch, name);

@@ -223,6 +223,29 @@ static void test_odd(void) {
     close(sock);
 }
 
+/* Messages have the end of a path, whole characters of it, and one line. */
+static void test_names(void) {
+    char name[256], text[200];
+    sluice_store *s = NULL;
+    sluice_reason why;
+    memset(name, 'n', sizeof name);
+    memcpy(name, "two\nlines\x7f", 10);
+    memcpy(name + 200 - 81, "\xe2\x82\xac", 3); /* the last 80 bytes begin inside of it */
+    name[200] = 0;
+    CHECK(sluice_store_open_posix(&s, in_scratch(name), SLUICE_STORE_REPLACE, &why) == 0, "%s", why.text);
+    snprintf(text, sizeof text, "...%s", name + 200 - 78);
+    CHECK(!strcmp(s->name, text), "%s", s->name);
+    sluice_store_refuse(&why, -EIO, "read", s->name, 7);
+    snprintf(text, sizeof text, "read ...%s at byte 7: Input/output error", name + 200 - 78);
+    CHECK(!strcmp(why.text, text), "%s", why.text);
+    sluice_store_close(s);
+    unlink(in_scratch(name));
+    name[10] = 0;
+    CHECK(open_mode(in_scratch(name), SLUICE_STORE_READ, &why) == -ENOENT, "missing");
+    snprintf(text, sizeof text, "open %s/two?lines?: No such file or directory", scratch);
+    CHECK(!strcmp(why.text, text), "%s", why.text);
+}
+
 static void test_modes(void) {
     sluice_store *s;
     sluice_reason why;
@@ -477,6 +500,7 @@ int main(void) {
     int descriptors = open_descriptors();
     test_random();
     test_odd();
+    test_names();
     test_modes();
     test_shims();
     test_lock();

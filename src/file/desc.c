@@ -38,6 +38,8 @@ static int settle_descr(sluice_desc *d, sluice_reason *why) {
 
 static int settle_type(sluice_desc *d, sluice_reason *why) {
     sluice_type t;
+    if (!d->type[0] && !d->shape.elem)
+        return sluice_refuse(why, SLUICE_E_ARGUMENT, -1, "neither a type nor the size of an element");
     if (!d->type[0]) snprintf(d->type, sizeof d->type, "V%lld", (long long)d->shape.elem);
     if (!sluice_type_parse(&t, d->type) || t.size < 1)
         return sluice_refuse(why, SLUICE_E_ARGUMENT, -1, "there is no element type %s", d->type);

@@ -15,11 +15,7 @@ enum {
 
 /* Passes a reason on with the call and the file before it. */
 static int refuse(sluice_reason *why, const char *call, const sluice_store *s, const sluice_reason *inner) {
-    enum { KEEP = 80 }; /* the end of a long path says more than its start, and the reason must fit behind it */
-    const size_t len = strlen(s->name);
-    const bool cut = len > KEEP;
-    return sluice_refuse(why, inner->error, inner->pos, "%s %s%s: %s", call, cut ? "..." : "",
-                         s->name + (cut ? len - KEEP : 0), inner->text);
+    return sluice_refuse(why, inner->error, inner->pos, "%s %s: %s", call, s->name, inner->text);
 }
 
 /* The file is as long as the description says. */

@@ -3,12 +3,31 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <stdio.h>
 #include <string.h>
 
-bool sluice_store_init(sluice_store *s, const sluice_store_ops *ops, const char *name) {
-    size_t len = strlen(name) + 1;
+/* What messages call a file: its path on one line. The end of a long one says more than its start, and the reason must
+ * fit behind it. */
+typedef struct label {
+    char text[84];
+} label;
+static label label_of(const char *path) {
+    enum { KEEP = 80 }; /* behind dots */
+    label l;
+    size_t len = strlen(path);
+    const char *tail = path + (len < sizeof l.text ? 0 : len - KEEP);
+    while (tail > path && ((unsigned char)*tail & 0xC0) == 0x80) tail++; /* not from the middle of a character */
+    snprintf(l.text, sizeof l.text, "%s%s", tail > path ? "..." : "", tail);
+    for (char *c = l.text; *c; c++)
+        if ((unsigned char)*c < ' ' || *c == 0x7F) *c = '?';
+    return l;
+}
+
+bool sluice_store_init(sluice_store *s, const sluice_store_ops *ops, const char *path) {
+    const label name = label_of(path);
+    size_t len = strlen(name.text) + 1;
     *s = (sluice_store){.ops = ops, .name = sluice_mem_alloc(len, 1)};
-    if (s->name) memcpy(s->name, name, len);
+    if (s->name) memcpy(s->name, name.text, len);
     return s->name != NULL;
 }
 
@@ -17,14 +36,10 @@ void sluice_store_free(sluice_store *s) {
     sluice_mem_free(s);
 }
 
-int sluice_store_refuse(sluice_reason *why, int error, const char *call, const char *name, int64_t off) {
-    /* The end of a long path says more than its start, and the reason must fit behind it. */
-    enum { KEEP = 80 };
-    size_t len = strlen(name);
-    const char *dots = len > KEEP ? "..." : "";
-    if (len > KEEP) name += len - KEEP;
-    if (off < 0) return sluice_refuse(why, error, -1, "%s %s%s: %s", call, dots, name, sluice_strerror(error));
-    return sluice_refuse(why, error, off, "%s %s%s at byte %lld: %s", call, dots, name, (long long)off,
+int sluice_store_refuse(sluice_reason *why, int error, const char *call, const char *path, int64_t off) {
+    const label name = label_of(path);
+    if (off < 0) return sluice_refuse(why, error, -1, "%s %s: %s", call, name.text, sluice_strerror(error));
+    return sluice_refuse(why, error, off, "%s %s at byte %lld: %s", call, name.text, (long long)off,
                          sluice_strerror(error));
 }
 
