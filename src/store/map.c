@@ -112,22 +112,29 @@ struct sluice_map {
     unsigned char *base, *state; /* NULL while the file is empty */
     int64_t size;                /* of the file when last asked; what lies behind is not ready */
     int64_t span;                /* bytes mapped, whole stretches */
+    int64_t stretches;           /* that there are states for: at least those */
 };
 
-/* Maps all of a file that has grown to `size`, and forgets nothing of what was ready. */
-static int enlarge(sluice_map *m, int64_t size) {
-    int64_t old = m->span / SLUICE_MAP_STRETCH, n = sluice_ceil_div(size, SLUICE_MAP_STRETCH), span;
-    if (!sluice_mul(n, SLUICE_MAP_STRETCH, &span)) return -EFBIG;
-    unsigned char *state = sluice_mem_resize(m->state, (size_t)n, 1);
-    if (!state) return -ENOMEM;
-    memset(state + old, NEW, (size_t)(n - old));
-    m->state = state;
-    void *base = m->base ? mremap(m->base, (size_t)m->span, (size_t)span, MREMAP_MAYMOVE)
-                         : mmap(NULL, (size_t)span, PROT_READ | (m->write ? PROT_WRITE : 0), MAP_SHARED, m->fd, 0);
-    if (base == MAP_FAILED) return -errno;
-    m->base = base;
-    m->span = span;
+/* Maps so many bytes instead of those mapped already. */
+static int map_more(unsigned char **p, int64_t have, int64_t want, int prot, int flags, int fd) {
+    void *new =
+        *p ? mremap(*p, (size_t)have, (size_t)want, MREMAP_MAYMOVE) : mmap(NULL, (size_t)want, prot, flags, fd, 0);
+    if (new == MAP_FAILED) return -errno;
+    *p = new;
     return 0;
+}
+
+/* Maps all of a file that has grown to `size`, and forgets nothing of what was ready. The states are mapped too: of a
+ * file of many terabytes, those of the stretches that are used take memory, and no others. */
+static int enlarge(sluice_map *m, int64_t size) {
+    int64_t n = sluice_ceil_div(size, SLUICE_MAP_STRETCH), span;
+    if (!sluice_mul(n, SLUICE_MAP_STRETCH, &span)) return -EFBIG;
+    int err = map_more(&m->state, m->stretches, n, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1);
+    if (err) return err;
+    m->stretches = n;
+    err = map_more(&m->base, m->span, span, PROT_READ | (m->write ? PROT_WRITE : 0), MAP_SHARED, m->fd);
+    if (!err) m->span = span;
+    return err;
 }
 
 /* Learns the size anew. */
@@ -184,7 +191,7 @@ int sluice_map_open(sluice_map **out, sluice_store *s, bool write) {
 void sluice_map_close(sluice_map *m) {
     if (!m) return;
     if (m->base) munmap(m->base, (size_t)m->span);
-    sluice_mem_free(m->state);
+    if (m->state) munmap(m->state, (size_t)m->stretches);
     sluice_mem_free(m);
 }
 
@@ -255,7 +262,7 @@ int sluice_map_guard(sluice_map *m, void (*copy)(void *arg), void *arg) {
     frame f = {.lo = m->base, .hi = m->base ? m->base + m->span : NULL, .outer = top};
     if (sigsetjmp(f.env, 0)) {
         top = f.outer;
-        if (m->state) memset(m->state, NEW, (size_t)(m->span / SLUICE_MAP_STRETCH));
+        if (madvise(m->state, (size_t)m->stretches, MADV_DONTNEED)) memset(m->state, NEW, (size_t)m->stretches);
         return -EIO;
     }
     top = &f;
