@@ -107,7 +107,7 @@ static bool run(chance *c, char *text, size_t cap) {
                                     .from = src.range, .to = dst.range, .memory = memory, .progress = watch, .arg = &s})
                   : 1;
     /* Sets and requests take a little; the buffers that handles keep are counted. */
-    good = good && sluice_mem_peak() - live <= memory + (16 << 10) && !s.wrong;
+    good = good && sluice_mem_peak() - live <= memory + (4 << 10) && !s.wrong;
     if (s.stop && s.stop <= size) {
         good = good && (err == -ECANCELED || s.done == size);
     } else {

@@ -114,6 +114,25 @@ static void refusals(void) {
     sluice_close(a);
 }
 
+/* The bound holds for the handle's own buffer too, which pieces of rows need. */
+static void little(void) {
+    enum { MEMORY = 8000, BESIDE = 2600 }; /* beside it: the handle's sets and requests */
+    sluice_array *a = NULL;
+    sluice_slabs *s = NULL;
+    sluice_slab slab;
+    sluice_desc d = {.shape = {2, SLUICE_ROW_MAJOR, 1, 0, {64, 1000}}};
+    sluice_options o = {.size = sizeof o, .store = SLUICE_STORE_RAM};
+    int64_t n = 0;
+    if (sluice_create(&a, "slabs", &d, &o)) fail(0, "create");
+    const int64_t live = sluice_mem_live();
+    sluice_mem_peak_reset();
+    if (sluice_slabs_open(&s, a, &(sluice_slabs_options){.dim = 1, .memory = MEMORY})) fail(0, "open");
+    while (s && sluice_slabs_next(s, &slab) > 0) n += slab.count;
+    if (n != 1000 || sluice_mem_peak() - live > MEMORY + BESIDE) fail((uint64_t)sluice_mem_peak(), "too much memory");
+    sluice_slabs_close(s);
+    sluice_close(a);
+}
+
 /* Arrays without elements, whose other extents have no product, and overlaps whose sum is none. */
 static void extremes(void) {
     const int64_t far = INT64_C(1) << 62;
@@ -152,6 +171,7 @@ int main(void) {
     printf("seed %llu\n", (unsigned long long)seed);
     for (int64_t i = 0; i < cases && failures < 10; i++) run(seed + (uint64_t)i);
     refusals();
+    little();
     extremes();
     return failures != 0;
 }

@@ -20,6 +20,7 @@
 enum {
     DEFAULT_MEMORY = 64 << 20,
     LEAST_MEMORY = 64 << 10,
+    LEAST_OWN = 4096,  /* of a handle */
     STRIP = 512 << 10, /* stays in a second-level cache, and is worth waking a thread */
     PIECE = 4 << 20,   /* same order: third level */
     WIDE = 256,        /* bytes of a strip along the axis that is fastest in the destination: whole lines, and some */
@@ -258,7 +259,7 @@ static int copy_tiles(copier *c, int64_t most_tile, int64_t most_strip) {
 /* Divides the memory: buffers of two sizes, two of each, and the handles' own. */
 static int copy_within(copier *c) {
     const bool turned = c->naxes > 1 && c->src.axis[0] != c->dst.axis[0];
-    const int64_t own = c->o.memory / 32, lines = 4 * LINE, room = c->o.memory - 2 * own - lines;
+    const int64_t own = sluice_max(c->o.memory / 32, LEAST_OWN), lines = 4 * LINE, room = c->o.memory - 2 * own - lines;
     int64_t strip = turned ? sluice_min(sluice_max(STRIP, c->elem), room / 16) : 0;
     int64_t tile = turned ? room / 2 - strip : sluice_min(sluice_max(PIECE, c->elem), room / 2);
     if ((turned ? strip : tile) < c->elem)
@@ -277,8 +278,8 @@ static int copy_within(copier *c) {
         *buffer[i] = p;
         p += i < 2 ? tile : strip;
     }
-    sluice_io_limit(&c->src.array->io, sluice_min(c->src.limit, sluice_max(own, 4096)));
-    sluice_io_limit(&c->dst.array->io, sluice_min(c->dst.limit, sluice_max(own, 4096)));
+    sluice_io_limit(&c->src.array->io, sluice_min(c->src.limit, own));
+    sluice_io_limit(&c->dst.array->io, sluice_min(c->dst.limit, own));
     int err = turned ? copy_tiles(c, tile / c->elem, strip / c->elem) : copy_pieces(c, tile / c->elem);
     /* Everything that was started ends before the buffers go; the first error is the one that counts. */
     sluice_request **const request[] = {&c->write[0], &c->write[1], &c->read[0], &c->read[1]};

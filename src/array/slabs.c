@@ -119,7 +119,7 @@ int sluice_slabs_open(sluice_slabs **out, sluice_array *a, const sluice_slabs_op
         }
     }
     sluice_background_drain(a);
-    s->limit = sluice_io_limit(&a->io, sluice_min(a->io.memory, sluice_max(memory / 4, 4096)));
+    s->limit = sluice_io_limit(&a->io, sluice_min(a->io.memory, sluice_max(memory / 4, 1)));
     fetch(s);
     *out = s;
     return 0;
