@@ -86,6 +86,24 @@ static int reshape(PFILE *f, const sluice_shape *shape, const char *call) {
     return 0;
 }
 
+/* Makes a file that is too short as long as its array. */
+static int extend(sluice_store *store, int64_t end, sluice_reason *why) {
+    int64_t size = sluice_store_size(store, why);
+    if (size < 0) return (int)size;
+    return size < end ? sluice_store_resize(store, end, why) : 0;
+}
+
+/* The same for a file that others may be making longer for larger arrays: between asking for its length and setting it,
+ * they are kept out by a lock behind all arrays. */
+static int extend_shared(sluice_store *store, int64_t end, sluice_reason *why) {
+    const int64_t behind = INT64_MAX - 1;
+    int err = sluice_store_lock(store, behind, 1, true, why);
+    if (err) return err;
+    err = extend(store, end, why);
+    int unlocked = sluice_store_lock(store, behind, 1, false, err ? NULL : why);
+    return err ? err : unlocked;
+}
+
 static int lengthen(PFILE *f, bool write, const char *call) {
     sluice_store *store = f->array->io.store;
     sluice_reason why;
@@ -95,7 +113,7 @@ static int lengthen(PFILE *f, bool write, const char *call) {
         if (!write)
             return sluice_errmsg_fail(SLUICE_E_FORMAT, "%s %s: it has %lld bytes, but its array ends at byte %lld",
                                       call, store->name, (long long)size, (long long)end);
-        if (sluice_store_resize(store, end, &why)) return sluice_errmsg_set(&why);
+        if ((f->array->io.locks ? extend_shared : extend)(store, end, &why)) return sluice_errmsg_set(&why);
     }
     f->whole = 1;
     return 0;
