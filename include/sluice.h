@@ -76,8 +76,8 @@ int sluice_open(sluice_array **a, const char *path, int mode, const sluice_desc 
 /* Local. Makes a new array of zeros and opens it for reading and writing. Refuses a path that exists, unless told. */
 int sluice_create(sluice_array **a, const char *path, const sluice_desc *d, const sluice_options *o);
 
-/* Local; Collective for a handle that a group opened (sluice_mpi.h). Waits for what was started, writes back, closes
- * and frees, also when it returns an error. */
+/* Local; Collective for a handle that a group opened (sluice_mpi.h). Closes and frees, also when it returns an error.
+ * Every request must have been waited for. */
 int sluice_close(sluice_array *a);
 
 /* Local; Collective for a group. What was written survives a crash of the machine. */

@@ -172,13 +172,27 @@ static int refusals(void) {
     return failed || sluice_mem_live() != 0;
 }
 
+/* Arrays without elements, whose other extents have no product. */
+static int nothing(void) {
+    const sluice_options ram = {.size = sizeof ram, .store = SLUICE_STORE_RAM};
+    sluice_desc d = {.shape = {3, SLUICE_ROW_MAJOR, 8, 0, {INT64_C(3) << 60, INT64_C(3) << 60, 0}}}, e = d;
+    sluice_array *a, *b;
+    e.shape.order = SLUICE_COLUMN_MAJOR;
+    if (sluice_create(&a, "a", &d, &ram) || sluice_create(&b, "b", &e, &ram)) return 1;
+    const int err = sluice_copy(b, a, NULL);
+    if (err) printf("nothing: %s\n", sluice_errmsg());
+    sluice_close(a);
+    sluice_close(b);
+    return err != 0;
+}
+
 int main(void) {
     uint64_t seed = chance_default_seed("SLUICE_TEST_SEED");
     const char *env = getenv("SLUICE_TEST_CASES");
     int64_t cases = env ? atoll(env) / 100 : 1500;
     printf("seed %llu, %lld cases\n", (unsigned long long)seed, (long long)cases);
     chance c = {0};
-    int failed = refusals();
+    int failed = refusals() || nothing();
     for (int64_t i = 0; i < cases && !failed; i++) {
         chance_seed(&c, seed + (uint64_t)i);
         if (run(&c, verdict, sizeof verdict)) continue;

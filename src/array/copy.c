@@ -299,9 +299,10 @@ int sluice_copy(sluice_array *dst, sluice_array *src, const sluice_copy_options 
     copier c = {.elem = 0};
     int err = prepare(&c, dst, src, o);
     if (err) return err;
+    for (int a = 0; a < c.naxes; a++)
+        if (c.n[a] == 0) return 0; /* and the other extents need have no product */
     c.total = c.elem;
     for (int a = 0; a < c.naxes; a++) c.total *= c.n[a]; /* fits: the arrays do */
-    if (c.total == 0) return 0;
     sluice_background_drain(src);
     sluice_background_drain(dst);
     c.src.limit = src->io.memory;
