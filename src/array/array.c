@@ -5,7 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { DEFAULT_MEMORY = 64 << 20, LEAST_MEMORY = 4096 };
+enum { DEFAULT_MEMORY = 64 << 20 };
 
 /* A shorter struct of an older program is accepted. */
 int sluice_array_options(sluice_options *o, const sluice_options *given) {
@@ -16,9 +16,9 @@ int sluice_array_options(sluice_options *o, const sluice_options *given) {
         memcpy(o, given, given->size ? given->size : sizeof *o);
     }
     if (o->memory == 0) o->memory = DEFAULT_MEMORY;
-    if (o->memory < LEAST_MEMORY)
+    if (o->memory < SLUICE_IO_LEAST)
         return sluice_errmsg_fail(SLUICE_E_ARGUMENT, "a memory limit of %lld bytes; the least is %d",
-                                  (long long)o->memory, LEAST_MEMORY);
+                                  (long long)o->memory, SLUICE_IO_LEAST);
     if ((int)o->method < SLUICE_AUTO || o->method > SLUICE_MAPPED)
         return sluice_errmsg_fail(SLUICE_E_ARGUMENT, "unknown method %d", (int)o->method);
     if ((int)o->store < SLUICE_STORE_AUTO || o->store > SLUICE_STORE_RAM)

@@ -41,6 +41,7 @@ typedef struct sluice_pattern {
 typedef struct sluice_collective {
     sluice_group *group;
     sluice_together together;
+    int64_t memory; /* for all buffers of a process */
     bool exclusive; /* no one outside the group writes the file */
     bool locks;     /* ranges of it can be locked */
     bool log;       /* SLUICE_LOG=why: a line per call from rank 0 */

@@ -40,6 +40,7 @@ typedef struct sluice_io_part {
 } sluice_io_part;
 
 enum { SLUICE_IO_DEPTH = 64, SLUICE_IO_VECTOR = 512 }; /* requests and pieces of memory in a batch */
+enum { SLUICE_IO_LEAST = 4096 };                       /* bytes of memory that any transfer needs */
 
 /* How parts are requested. */
 typedef struct sluice_io_plan {

@@ -73,11 +73,18 @@ void sluice_pattern_forget(sluice_pattern *p, int size) {
 
 /* ---- Learning ------------------------------------------------------------------------------------------------ */
 
-/* All that this process wants. */
+/* All that this process wants. If that is too complex to say, a read asks for the range of it. */
 static int own_request(sluice_set *out, const sluice_pattern *p) {
     int err = sluice_set_block(out, 0, 0);
     for (int i = 0; i < p->n && !err; i++) err = sluice_set_union(out, out, &p->file[i]);
-    return err;
+    if (err != SLUICE_E_COMPLEX || p->write) return err;
+    int64_t lo = INT64_MAX, hi = 0;
+    for (int i = 0; i < p->n; i++) {
+        if (!p->file[i].size) continue;
+        lo = sluice_min(lo, sluice_set_lo(&p->file[i]));
+        hi = sluice_max(hi, sluice_set_hi(&p->file[i]));
+    }
+    return sluice_set_block(out, lo, hi - lo);
 }
 
 /* What higher ranks overwrite of ours. */
@@ -174,7 +181,7 @@ static sluice_plan_facts facts_of(const sluice_collective *c, const sluice_io *i
                                .node_of = g->node_of,
                                .cores = g->cores,
                                .together = c->together,
-                               .memory = g->start[SLUICE_AREA_REQUESTS],
+                               .memory = sluice_max(c->memory - SLUICE_IO_LEAST, SLUICE_IO_LEAST),
                                .gap = sluice_io_gap(io, c->pattern.write),
                                .align = f->stripe ? f->stripe : f->align,
                                .origin = e->origin,
@@ -215,6 +222,8 @@ static int plan_alone(sluice_collective *c, sluice_io *io, const sluice_extent *
     int64_t need = p->me >= 0 ? 2 * p->plan.window : 0;
     if (g->nnodes > 1 && g->local == 0) need = 2 * p->plan.window + p->plan.foreign + p->plan.served;
     if (!err) err = sluice_pass(why, sluice_group_reserve(g, SLUICE_AREA_DATA, need));
+    /* What the windows take is lost to the buffers of local calls. */
+    if (!err) sluice_io_limit(io, sluice_max(c->memory - g->reserved[SLUICE_AREA_DATA], SLUICE_IO_LEAST));
     return err;
 }
 
