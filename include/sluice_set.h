@@ -357,7 +357,7 @@ int sluice_partition_check(sluice_partition *p, sluice_reason *why);
 /* Pure. The element that owns file offset x and the offset in it; SLUICE_E_ARGUMENT if x < disp. */
 int sluice_partition_owner(const sluice_partition *p, int64_t x, int *element, int64_t *off);
 
-/* What moves from element i of one partition to element j of another, per common period. */
+/* What moves from element i of one partition to element j of another, in the window [disp, disp + period). */
 typedef struct sluice_matrix {
     int rows, cols;
     int64_t disp, period;
@@ -367,8 +367,15 @@ typedef struct sluice_matrix {
     int64_t match_num, match_den; /* matching degree: max(rows, cols) / total_segments; 1 = perfect */
 } sluice_matrix;
 
-/* Pure. *out must be zeroed or hold a result, which is replaced. */
+/* Pure. For ever: the window is one common period from the larger displacement (SLUICE_E_OVERFLOW if that passes 2^63).
+ * *out must be zeroed or hold a result, which is replaced. The entries are counted, not walked: the time does not grow
+ * with the number of blocks, unless two nested sets meet whose strides have no useful common multiple. */
 int sluice_redistribute(sluice_matrix *out, const sluice_partition *a, const sluice_partition *b);
+
+/* Pure. The same for a file of `length` bytes: the window is from the larger displacement to its end, however long the
+ * common period would be. An empty window gives zeros. */
+int sluice_redistribute_within(sluice_matrix *out, const sluice_partition *a, const sluice_partition *b,
+                               int64_t length);
 void sluice_matrix_free(sluice_matrix *m);
 
 /* ---- File domains -------------------------------------------------------------------------------------------- */

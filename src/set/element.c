@@ -60,13 +60,13 @@ int sluice_element_cut(sluice_set *out, const sluice_element *e, int64_t lo, int
     return sluice_shop_close(&shop, out, sluice_shop_seal(&shop, whole));
 }
 
-int sluice_set_segments(int64_t *segments, const sluice_set *common, const sluice_set *a, const sluice_set *b) {
-    /* A piece breaks where a byte of either side lies between; so pieces are the runs in the space of both. */
-    sluice_set either = SLUICE_SET_EMPTY;
-    int err = sluice_set_union(&either, a, b);
-    if (!err) err = sluice_set_project(&either, common, &either);
-    if (!err) *segments = sluice_set_nruns(&either);
-    sluice_set_free(&either);
+static int pieces_of(int64_t *pieces, const sluice_set *a, const sluice_set *b) {
+    sluice_outline oa = {SLUICE_SET_EMPTY, SLUICE_SET_EMPTY}, ob = {SLUICE_SET_EMPTY, SLUICE_SET_EMPTY};
+    int err = sluice_outline_make(&oa, a);
+    if (!err) err = sluice_outline_make(&ob, b);
+    if (!err) err = sluice_count_pieces(pieces, a, &oa, b, &ob);
+    sluice_outline_free(&oa);
+    sluice_outline_free(&ob);
     return err;
 }
 
@@ -100,7 +100,7 @@ int sluice_element_intersect(sluice_common *out, const sluice_element *a, const 
     if (!err) err = sluice_set_intersect(&c.set, &va, &vb);
     if (!err) err = project_from(&c.proj1, &c.period1, &c, &va, a);
     if (!err) err = project_from(&c.proj2, &c.period2, &c, &vb, b);
-    if (!err) err = sluice_set_segments(&c.segments, &c.set, &va, &vb);
+    if (!err) err = pieces_of(&c.segments, &va, &vb);
     sluice_set_free(&va);
     sluice_set_free(&vb);
     if (err) {

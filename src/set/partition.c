@@ -83,67 +83,94 @@ int sluice_partition_owner(const sluice_partition *p, int64_t x, int *element, i
     return SLUICE_E_GAP;
 }
 
-static void free_views(sluice_set *view, int n) {
-    for (int i = 0; view && i < n; i++) sluice_set_free(&view[i]);
-    sluice_mem_free(view);
+/* An element over the window of a matrix. */
+typedef struct view {
+    sluice_set set;
+    sluice_outline outline;
+} view;
+
+static void free_views(view *v, int n) {
+    for (int i = 0; v && i < n; i++) {
+        sluice_set_free(&v[i].set);
+        sluice_outline_free(&v[i].outline);
+    }
+    sluice_mem_free(v);
 }
 
-/* Every element of p over the window of m. */
-static int make_views(sluice_set **out, const sluice_partition *p, const sluice_matrix *m) {
-    sluice_set *view = sluice_mem_alloc((size_t)p->n, sizeof *view);
-    if (!view) return -ENOMEM;
-    memset(view, 0, (size_t)p->n * sizeof *view);
+static int make_views(view **out, const sluice_partition *p, const sluice_matrix *m) {
+    view *v = sluice_mem_alloc((size_t)p->n, sizeof *v);
+    if (!v) return -ENOMEM;
+    memset(v, 0, (size_t)p->n * sizeof *v);
     int err = 0;
     for (int i = 0; i < p->n && !err; i++) {
         sluice_element e = {&p->set[i], p->period, p->disp};
-        err = sluice_element_view(&view[i], &e, m->disp, m->period);
+        err = sluice_element_view(&v[i].set, &e, m->disp, m->period);
+        if (!err) err = sluice_outline_make(&v[i].outline, &v[i].set);
     }
-    *out = view;
+    *out = v;
     return err;
 }
 
-static int fill_entry(sluice_matrix *m, int64_t k, const sluice_set *a, const sluice_set *b) {
-    sluice_set common = SLUICE_SET_EMPTY;
-    int err = sluice_set_intersect(&common, a, b);
-    m->bytes[k] = common.size;
-    m->segments[k] = 0;
-    if (!err && common.size) {
-        err = sluice_set_segments(&m->segments[k], &common, a, b);
+static int fill_entry(sluice_matrix *m, int64_t k, const view *a, const view *b) {
+    m->bytes[k] = m->segments[k] = 0;
+    int err = sluice_count_bytes(&m->bytes[k], &a->set, &b->set);
+    if (!err && m->bytes[k]) {
+        err = sluice_count_pieces(&m->segments[k], &a->set, &a->outline, &b->set, &b->outline);
         m->messages++;
         m->total_segments += m->segments[k];
     }
-    sluice_set_free(&common);
     return err;
+}
+
+/* Fills in the matrix *m, of which the window is known, and moves it to *out. */
+static int fill_matrix(sluice_matrix *out, sluice_matrix *m, const sluice_partition *a, const sluice_partition *b) {
+    view *va = NULL, *vb = NULL;
+    size_t entries = (size_t)m->rows * (size_t)m->cols;
+    int err = 0;
+    m->bytes = sluice_mem_alloc(entries, sizeof *m->bytes);
+    m->segments = sluice_mem_alloc(entries, sizeof *m->segments);
+    if (!m->bytes || !m->segments) err = -ENOMEM;
+    if (!err) err = make_views(&va, a, m);
+    if (!err) err = make_views(&vb, b, m);
+    for (int i = 0; i < m->rows && !err; i++)
+        for (int k = 0; k < m->cols && !err; k++) err = fill_entry(m, (int64_t)i * m->cols + k, &va[i], &vb[k]);
+    m->match_num = m->rows > m->cols ? m->rows : m->cols;
+    m->match_den = m->total_segments;
+    free_views(va, m->rows);
+    free_views(vb, m->cols);
+    if (err) {
+        sluice_matrix_free(m);
+    } else {
+        sluice_matrix_free(out);
+        *out = *m;
+    }
+    return err;
+}
+
+/* The sizes of the matrix, and the window of one common period. */
+static int start_matrix(sluice_matrix *m, const sluice_partition *a, const sluice_partition *b) {
+    memset(m, 0, sizeof *m);
+    m->rows = a->n, m->cols = b->n;
+    if (a->n < 1 || b->n < 1) return SLUICE_E_ARGUMENT;
+    sluice_element ea = {a->set, a->period, a->disp}, eb = {b->set, b->period, b->disp};
+    return sluice_element_window(&m->disp, &m->period, &ea, &eb);
 }
 
 int sluice_redistribute(sluice_matrix *out, const sluice_partition *a, const sluice_partition *b) {
     sluice_matrix m;
-    sluice_set *va = NULL, *vb = NULL;
-    memset(&m, 0, sizeof m);
-    m.rows = a->n, m.cols = b->n;
-    if (a->n < 1 || b->n < 1) return SLUICE_E_ARGUMENT;
-    sluice_element ea = {a->set, a->period, a->disp}, eb = {b->set, b->period, b->disp};
-    int err = sluice_element_window(&m.disp, &m.period, &ea, &eb);
-    if (err) return err;
-    size_t entries = (size_t)m.rows * (size_t)m.cols;
-    m.bytes = sluice_mem_alloc(entries, sizeof *m.bytes);
-    m.segments = sluice_mem_alloc(entries, sizeof *m.segments);
-    if (!m.bytes || !m.segments) err = -ENOMEM;
-    if (!err) err = make_views(&va, a, &m);
-    if (!err) err = make_views(&vb, b, &m);
-    for (int i = 0; i < m.rows && !err; i++)
-        for (int k = 0; k < m.cols && !err; k++) err = fill_entry(&m, (int64_t)i * m.cols + k, &va[i], &vb[k]);
-    m.match_num = m.rows > m.cols ? m.rows : m.cols;
-    m.match_den = m.total_segments;
-    free_views(va, m.rows);
-    free_views(vb, m.cols);
-    if (err) {
-        sluice_matrix_free(&m);
-    } else {
-        sluice_matrix_free(out);
-        *out = m;
-    }
-    return err;
+    int err = start_matrix(&m, a, b);
+    return err ? err : fill_matrix(out, &m, a, b);
+}
+
+int sluice_redistribute_within(sluice_matrix *out, const sluice_partition *a, const sluice_partition *b,
+                               int64_t length) {
+    sluice_matrix m;
+    int err = start_matrix(&m, a, b);
+    if (err && err != SLUICE_E_OVERFLOW) return err; /* the common period may be as long as it likes */
+    if (length < 0) return SLUICE_E_ARGUMENT;
+    m.disp = sluice_min(sluice_max(a->disp, b->disp), length);
+    m.period = length - m.disp;
+    return fill_matrix(out, &m, a, b);
 }
 
 void sluice_matrix_free(sluice_matrix *m) {

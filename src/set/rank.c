@@ -29,9 +29,19 @@ int32_t sluice_rank_last_before(const sluice_node *f, int32_t n, int64_t k) {
     return low - 1;
 }
 
-int64_t sluice_set_rank(const sluice_set *s, int64_t x) {
-    const sluice_node *list = s->node;
-    int32_t n = s->nroot;
+int32_t sluice_rank_first_after(const sluice_node *f, int32_t n, int64_t x) {
+    int32_t low = 0, high = n;
+    while (low < high) {
+        int32_t mid = low + (high - low) / 2;
+        if (sluice_node_end(&f[mid]) <= x)
+            low = mid + 1;
+        else
+            high = mid;
+    }
+    return low;
+}
+
+int64_t sluice_rank_list(const sluice_set *s, const sluice_node *list, int32_t n, int64_t x) {
     int64_t rank = 0;
     for (;;) {
         int32_t i = last_at(list, n, x);
@@ -48,6 +58,8 @@ int64_t sluice_set_rank(const sluice_set *s, int64_t x) {
         x = in;
     }
 }
+
+int64_t sluice_set_rank(const sluice_set *s, int64_t x) { return sluice_rank_list(s, s->node, s->nroot, x); }
 
 int64_t sluice_set_select(const sluice_set *s, int64_t k) {
     if (k < 0 || k >= s->size) return -1;

@@ -58,6 +58,10 @@ typedef struct sluice_shop {
 /* rank.c: of n >= 1 sorted families, the last with at most k bytes before it. */
 int32_t sluice_rank_last_before(const sluice_node *f, int32_t n, int64_t k);
 
+/* rank.c: of n sorted families, the first that ends after x, or n; and the bytes of a list of s below x. */
+int32_t sluice_rank_first_after(const sluice_node *f, int32_t n, int64_t x);
+int64_t sluice_rank_list(const sluice_set *s, const sluice_node *list, int32_t n, int64_t x);
+
 /* shop.c: opening (the inputs, either may be NULL, set the budget), taking a set's roots in, finishing: *out = list,
  * unless an error came up, which is returned. */
 void sluice_shop_open(sluice_shop *shop, const sluice_set *a, const sluice_set *b);
@@ -102,10 +106,22 @@ typedef struct sluice_keep {
 } sluice_keep;
 void sluice_combine_lists(sluice_shop *shop, sluice_keep keep, sluice_list a, sluice_list b);
 
-/* element.c: the window of one common period from the larger displacement; an element's bytes in it, relative to its
- * start; and the pieces of `common` that are contiguous in the linear spaces of both a and b. */
+/* count.c: what counting pieces needs of a set: the gaps between its runs and the offsets where these start. *out must
+ * be zeroed or hold an outline, and is to be freed in any case. */
+typedef struct sluice_outline {
+    sluice_set holes, starts;
+} sluice_outline;
+int sluice_outline_make(sluice_outline *out, const sluice_set *s);
+void sluice_outline_free(sluice_outline *o);
+
+/* count.c: bytes in both sets; pieces of them that are contiguous in the linear spaces of both. SLUICE_E_COMPLEX. */
+int sluice_count_bytes(int64_t *bytes, const sluice_set *a, const sluice_set *b);
+int sluice_count_pieces(int64_t *pieces, const sluice_set *a, const sluice_outline *oa, const sluice_set *b,
+                        const sluice_outline *ob);
+
+/* element.c: the window of one common period from the larger displacement, and an element's bytes in a window, relative
+ * to its start. */
 int sluice_element_window(int64_t *disp, int64_t *period, const sluice_element *a, const sluice_element *b);
 int sluice_element_view(sluice_set *out, const sluice_element *e, int64_t disp, int64_t period);
-int sluice_set_segments(int64_t *segments, const sluice_set *common, const sluice_set *a, const sluice_set *b);
 
 #endif
