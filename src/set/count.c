@@ -78,16 +78,9 @@ static row inner_of(const sluice_set *set, const sluice_node *f, int64_t base) {
 
 static uint64_t sum_row(job *j, row r, steps x);
 
-/* The sum of the ranks of places x mod t in the inner list of f. */
-static uint64_t sum_turns(job *j, const sluice_set *set, const sluice_node *f, steps x) {
-    row inner = inner_of(set, f, 0);
-    int64_t t = f->step;
-    x.o %= t, x.s %= t;
-    if (x.s == 0) return (uint64_t)x.n * (uint64_t)sluice_rank_list(set, inner.f, inner.n, x.o);
-    int64_t apart = sluice_gcd(x.s, t), turn = t / apart;
+/* The sum of the ranks in a list of the places x mod t, less than t / gcd(s, t) of them: turn by turn. */
+static uint64_t sum_turns(job *j, row inner, int64_t t, steps x) {
     uint64_t sum = 0;
-    if (x.n >= turn) sum = (uint64_t)(x.n / turn) * sum_row(j, inner, (steps){x.o % apart, apart, turn});
-    x.n %= turn;
     if (x.n > 0 && x.s > t - x.s) { /* backwards, it is the smaller steps */
         x.o = (int64_t)(((wide)x.o + (wide)x.s * (wide)(x.n - 1)) % (wide)t);
         x.s = t - x.s;
@@ -99,6 +92,20 @@ static uint64_t sum_turns(job *j, const sluice_set *set, const sluice_node *f, s
         x.n -= n;
     }
     return sum;
+}
+
+/* The same for any number: as many as make all multiples of the gcd are counted together, and if most of them are
+ * there, those that are missing are taken off. */
+static uint64_t sum_places(job *j, row inner, int64_t t, steps x) {
+    x.o %= t, x.s %= t;
+    if (x.s == 0) return (uint64_t)x.n * (uint64_t)sluice_rank_list(inner.set, inner.f, inner.n, x.o);
+    int64_t apart = sluice_gcd(x.s, t), all = t / apart, left = x.n % all;
+    bool most = left > all / 2;
+    uint64_t sum = 0, times = (uint64_t)(x.n / all) + most;
+    if (times) sum = times * sum_row(j, inner, (steps){x.o % apart, apart, all});
+    if (!most) return sum + sum_turns(j, inner, t, (steps){x.o, x.s, left});
+    int64_t next = (int64_t)(((wide)x.o + (wide)x.s * (wide)left) % (wide)t);
+    return sum - sum_turns(j, inner, t, (steps){next, x.s, all - left});
 }
 
 /* The sum of the bytes of f, which is at f->off, below each of x. */
@@ -114,7 +121,8 @@ static uint64_t sum_family(job *j, const sluice_set *set, const sluice_node *f, 
     if (n == 0) return sum;
     wide o = (wide)x.o, s = (wide)x.s, t = (wide)f->step, len = (wide)f->len, k = (wide)n;
     sums u = floor_sums(k, s, o, t);
-    if (!sluice_node_leaf(f)) return sum + (uint64_t)u.f * (uint64_t)f->isize + sum_turns(j, set, f, x);
+    if (!sluice_node_leaf(f))
+        return sum + (uint64_t)u.f * (uint64_t)f->isize + sum_places(j, inner_of(set, f, 0), f->step, x);
     /* With u = floor(x / t) and v = floor((x + t - len) / t), which is u + 1 behind the block and u inside, the rank is
      * x - t u + len v - (x - t u) (v - u), and (v - u)^2 = v - u turns u v into squares. Twice that, and halved. */
     sums v = floor_sums(k, s, o + t - len, t);
@@ -305,13 +313,24 @@ void sluice_outline_free(sluice_outline *o) {
     sluice_set_free(&o->starts);
 }
 
+/* Whether some hole of a is as long as some hole of b, as far as a short look can tell. */
+static bool widths_meet(const sluice_set *a, const sluice_set *b) {
+    enum { MANY = 64 };
+    if (a->nnode > MANY || b->nnode > MANY) return true;
+    for (int32_t i = 0; i < a->nnode; i++)
+        for (int32_t k = 0; k < b->nnode; k++)
+            if (sluice_node_leaf(&a->node[i]) && sluice_node_leaf(&b->node[k]) && a->node[i].len == b->node[k].len)
+                return true;
+    return false;
+}
+
 int sluice_count_pieces(int64_t *pieces, const sluice_set *a, const sluice_outline *oa, const sluice_set *b,
                         const sluice_outline *ob) {
-    int64_t in_b, in_a, both, equal;
+    int64_t in_b, in_a, both, equal = 0;
     int err = sluice_count_bytes(&in_b, &oa->starts, b);
     if (!err) err = sluice_count_bytes(&in_a, a, &ob->starts);
     if (!err) err = sluice_count_bytes(&both, &oa->starts, &ob->starts);
-    if (!err) err = count_sets(&equal, &oa->holes, &ob->holes, true);
+    if (!err && widths_meet(&oa->holes, &ob->holes)) err = count_sets(&equal, &oa->holes, &ob->holes, true);
     if (!err) *pieces = in_b + in_a - both - equal;
     return err;
 }
