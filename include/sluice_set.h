@@ -25,9 +25,8 @@
  *
  * Normal form. All functions return sets whose sibling families are sorted, disjoint and not interleaved (the last
  * byte of one lies before the first of the next), with no nested family of one block, no single blocks that touch, and
- * what repeats folded where it was noticed: groups of up to 32 families. A set read from its wire form keeps the tree
- * that was packed. So positions (rank, select, next, previous, cursors) cost
- * O(depth * log siblings), and the depth is at most SLUICE_MAX_DEPTH.
+ * what repeats folded where it was noticed. A set read from its wire form keeps the tree that was packed. So positions
+ * (rank, select, next, previous, cursors) cost O(depth * log siblings), and the depth is at most SLUICE_MAX_DEPTH.
  *
  * Results. The output is the first argument. It must hold a set before the call, SLUICE_SET_EMPTY at first; it is
  * replaced on success and left as it was on failure, and it may be one of the inputs. Functions that can fail return

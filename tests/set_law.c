@@ -402,7 +402,7 @@ static void closed_form(void) {
 
 /* `rows` x `cols` copies of an irregular group of g blocks, and the same from its runs alone. */
 static void fold_case(int64_t g, int64_t cols, int64_t rows, chance *c) {
-    sluice_run group[12], *run = test_resize(NULL, (size_t)(g * cols * rows) * sizeof *run);
+    sluice_run group[1000], *run = test_resize(NULL, (size_t)(g * cols * rows) * sizeof *run);
     sluice_set built = SLUICE_SET_EMPTY, found = SLUICE_SET_EMPTY;
     int64_t end = 0, n = 0;
     for (int64_t i = 0; i < g; i++) { /* lengths rise, so that no part of the group repeats */
@@ -433,6 +433,8 @@ static void folding(void) {
     for (int64_t g = 1; g <= 12; g++)
         for (int64_t cols = 3; cols <= 21; cols += 3) /* two of a kind may stay two */
             for (int64_t rows = 3; rows <= 12; rows += 3) fold_case(g, cols, rows, &c);
+    static const int64_t group[] = {31, 32, 33, 34, 65, 200, 1000};
+    for (size_t i = 0; i < sizeof group / sizeof *group; i++) fold_case(group[i], 5, 3, &c);
     chance_free(&c);
 }
 

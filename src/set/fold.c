@@ -3,13 +3,17 @@
  *     A B A B A B C   at distances d, d   ->   3 x {A B}, C
  *
  * At each piece the group length is chosen whose repetition covers most pieces; what is left goes through again, so
- * that rows fold into columns of rows. Single copies beside a family of such groups join it. A list of m pieces costs
- * O(m * MAX_GROUP) per pass.
+ * that rows fold into columns of rows. Single copies beside a family of such groups join it.
+ *
+ * Groups of up to SHORT pieces are tried one after the other. A longer one starts again where the same SHORT pieces in
+ * a row come next, which a table of their hashes tells, and is compared only if the hashes of both copies agree. So a
+ * list of m pieces costs O(m * SHORT) per pass, whatever the length of what repeats.
  */
 #include "set/set.h"
+#include <errno.h>
 #include <string.h>
 
-enum { MAX_GROUP = 32 }; /* more than the pieces per period of any layout met in practice; bounds the time */
+enum { SHORT = 32, TRIES = 4 }; /* of places where a long group may start again: inside it, it may repeat in part */
 
 bool sluice_node_same(const sluice_shop *shop, const sluice_node *a, const sluice_node *b) {
     if (a->len != b->len || a->isize != b->isize || a->ninner != b->ninner) return false;
@@ -69,29 +73,108 @@ static void absorb(sluice_shop *shop) {
     shop->out.n = n;
 }
 
+/* What finds long groups in pieces [0, n): the hash of the first i, the power of the base that it takes to append i
+ * more, and where the SHORT pieces from i on come next (n: nowhere). */
+typedef struct finder {
+    uint64_t *hash, *power;
+    int64_t *next;
+    int64_t n;
+} finder;
+
+static uint64_t mix(uint64_t h, int64_t x) {
+    h = (h ^ (uint64_t)x) * 0x9E3779B97F4A7C15u;
+    return h ^ h >> 29;
+}
+
+static uint64_t hash_of(const finder *x, int64_t from, int64_t n) {
+    return x->hash[from + n] - x->hash[from] * x->power[n];
+}
+
+/* Fills in x->next through a table of slots that hold the last place seen, from the right. */
+static int find_next(finder *x) {
+    uint64_t slots = 1;
+    while (slots < 2 * (uint64_t)x->n) slots *= 2;
+    int64_t *table = sluice_mem_alloc(slots, sizeof *table);
+    if (!table) return -ENOMEM;
+    memset(table, -1, slots * sizeof *table);
+    for (int64_t i = x->n - 1; i >= 0; i--) {
+        x->next[i] = x->n;
+        if (i + SHORT > x->n) continue;
+        uint64_t h = hash_of(x, i, SHORT), at = mix(h, 0) & (slots - 1);
+        while (table[at] >= 0 && hash_of(x, table[at], SHORT) != h) at = (at + 1) & (slots - 1);
+        if (table[at] >= 0) x->next[i] = table[at];
+        table[at] = i;
+    }
+    sluice_mem_free(table);
+    return 0;
+}
+
+static void free_finder(finder *x) {
+    sluice_mem_free(x->hash);
+    sluice_mem_free(x->power);
+    sluice_mem_free(x->next);
+}
+
+static int make_finder(finder *x, const sluice_node *p, int64_t n) {
+    x->n = n;
+    x->hash = sluice_mem_alloc((size_t)n + 1, sizeof *x->hash);
+    x->power = sluice_mem_alloc((size_t)n + 1, sizeof *x->power);
+    x->next = sluice_mem_alloc((size_t)n, sizeof *x->next);
+    if (!x->hash || !x->power || !x->next) return -ENOMEM;
+    x->hash[0] = 0, x->power[0] = 1;
+    for (int64_t i = 0; i < n; i++) { /* a piece, and how far it is to the next */
+        uint64_t h = mix(mix(mix(mix(1, p[i].len), p[i].isize), p[i].n), p[i].step);
+        h = mix(h, i + 1 < n ? p[i + 1].off - p[i].off : 0);
+        x->hash[i + 1] = x->hash[i] * 0xD1342543DE82EF95u + h;
+        x->power[i + 1] = x->power[i] * 0xD1342543DE82EF95u;
+    }
+    return find_next(x);
+}
+
+typedef struct choice {
+    int64_t times, group;
+} choice;
+
+static void consider(choice *best, const sluice_shop *shop, const sluice_node *p, const sluice_node *end, int64_t g) {
+    int64_t r = repetitions(shop, p, end, g);
+    /* Two single pieces always "repeat": that saves nothing and may spoil a longer row starting at the second. */
+    if (r >= (g == 1 ? 3 : 2) && r * g > best->times * best->group) *best = (choice){r, g};
+}
+
+static void consider_long(choice *best, const sluice_shop *shop, const sluice_node *p, const finder *x, int64_t i) {
+    int64_t again = i;
+    for (int k = 0; k < TRIES; k++) {
+        again = x->next[again];
+        int64_t g = again - i;
+        if (2 * g > x->n - i) break;
+        if (g > SHORT && hash_of(x, i, g - 1) == hash_of(x, again, g - 1)) consider(best, shop, p + i, p + x->n, g);
+    }
+}
+
 /* One pass over the pieces [from, to) of shop->out; the result is emitted behind them. */
 static void pass(sluice_shop *shop, int64_t from, int64_t to) {
+    finder x = {.n = 0};
     for (int64_t i = from; i < to && !shop->error;) {
-        const sluice_node *p = &shop->out.node[i];
-        int64_t best = 1, group = 1;
-        for (int64_t g = 1; g <= MAX_GROUP && 2 * g <= to - i; g++) {
-            int64_t r = repetitions(shop, p, &shop->out.node[to], g);
-            /* Two single pieces always "repeat": that saves nothing and may spoil a longer row starting at the second.
-             */
-            if (r >= (g == 1 ? 3 : 2) && r * g > best * group) best = r, group = g;
+        const sluice_node *p = &shop->out.node[i], *end = &shop->out.node[to];
+        choice best = {1, 1};
+        for (int64_t g = 1; g <= SHORT && 2 * g <= to - i; g++) consider(&best, shop, p, end, g);
+        if (best.times == 1 && to - i > 2 * SHORT) {
+            if (x.n == 0) shop->error = make_finder(&x, &shop->out.node[from], to - from);
+            if (!shop->error) consider_long(&best, shop, &shop->out.node[from], &x, i - from);
         }
-        if (best == 1) {
+        if (best.times == 1) {
             sluice_shop_emit(shop, *p);
             i++;
             continue;
         }
-        int64_t apart = p[group].off - p->off;
+        int64_t apart = p[best.group].off - p->off;
         int64_t begun = sluice_shop_begin(shop);
-        for (int64_t k = 0; k < group; k++) sluice_shop_emit(shop, shop->out.node[i + k]);
+        for (int64_t k = 0; k < best.group; k++) sluice_shop_emit(shop, shop->out.node[i + k]);
         sluice_list list = sluice_shop_seal(shop, begun);
-        sluice_shop_emit_copies(shop, list, 0, apart, best);
-        i += best * group;
+        sluice_shop_emit_copies(shop, list, 0, apart, best.times);
+        i += best.times * best.group;
     }
+    free_finder(&x);
 }
 
 /* Also two pieces go through: a block that grew after it was emitted may now fit the family before it. */
