@@ -11,8 +11,8 @@
  *         t  XXX...XXX...XXX...XXX...     ->    one period combined, n periods emitted
  *
  *   - Otherwise no repetition helps, and the family with the longer stride is taken block by block, or as many blocks
- *     at once as stay inside one block or gap of the other, which is only cut: the work is at most the number of blocks
- *     of the sparser family.
+ *     at once as stay inside one block or gap of the other, or go through one at a slant; the other is only cut: the
+ *     work is at most the number of blocks of the sparser family.
  *
  * This is INTERSECT-FALLS and INTERSECT-AUX of the papers, with their slips avoided by construction: nothing is ever
  * kept by its block alone, cut offsets are carried in the coordinates, and trees of different heights need no
@@ -210,7 +210,7 @@ static void sparse_step(job *j) {
  * once as stay inside one of its whole blocks, or inside one of its gaps. */
 static bool drift_step(sluice_shop *shop, side s) {
     sluice_node f = *top(s.mine), g = *top(s.other);
-    if (s.keep_other || f.off < g.off || f.step < g.step) return false;
+    if (s.keep_other || f.off < g.off) return false;
     /* From block to block the place in the other's period goes `up`, or, which is the same there, `down`. */
     int64_t in = (f.off - g.off) % g.step, up = f.step % g.step, down = g.step - up, q;
     bool inside = in + f.len <= g.len;
@@ -227,6 +227,95 @@ static bool drift_step(sluice_shop *shop, side s) {
     if (inside ? s.keep_both : s.keep_mine) sluice_shop_emit(shop, f);
     sluice_cut_push(shop, s.other, g, sluice_node_end(&f), end);
     if (rest.n > 0) sluice_stack_push(shop, s.mine, rest);
+    return true;
+}
+
+/* Whether all blocks of a list start and end on multiples of unit. */
+static bool aligned(const sluice_shop *shop, sluice_list list, int64_t unit) {
+    for (int32_t i = 0; i < list.n; i++) {
+        const sluice_node *f = &shop->done.node[list.first + i];
+        if ((list.base + f->off) % unit || f->len % unit || f->step % unit) return false;
+        if (!sluice_node_leaf(f) && !aligned(shop, (sluice_list){0, f->inner, f->ninner}, unit)) return false;
+    }
+    return true;
+}
+
+/* Emits the list read from the other end of [0, end). */
+static void emit_mirrored(sluice_shop *shop, sluice_list list, int64_t end) {
+    for (int32_t i = list.n - 1; i >= 0 && !shop->error; i--) {
+        sluice_node f = shop->done.node[list.first + i];
+        int64_t off = end - list.base - sluice_node_end(&f);
+        if (sluice_node_leaf(&f)) {
+            sluice_shop_emit(shop, sluice_node_blocks(off, f.len, f.step, f.n));
+        } else {
+            int64_t begun = sluice_shop_begin(shop);
+            emit_mirrored(shop, (sluice_list){0, f.inner, f.ninner}, f.len);
+            sluice_list inner = sluice_shop_seal(shop, begun);
+            sluice_shop_emit_copies(shop, inner, off, f.step, f.n);
+        }
+    }
+}
+
+/* Emits list, where blocks of len bytes follow each other without a gap, with the order of the blocks turned round. */
+static void emit_turned(sluice_shop *shop, sluice_list list, int64_t len, int64_t n) {
+    if (aligned(shop, list, len)) {
+        emit_mirrored(shop, list, len * n);
+        return;
+    }
+    for (int64_t i = n - 1; i >= 0 && !shop->error; i--) {
+        int64_t begun = sluice_shop_begin(shop);
+        sluice_cut_list(shop, list, i * len, (i + 1) * len);
+        sluice_list block = sluice_shop_seal(shop, begun);
+        sluice_shop_emit_list(shop, block, (n - 1 - 2 * i) * len);
+        shop->budget--;
+    }
+}
+
+/* The same where the other family is nested, as the diagonal of a matrix goes through distributed rows. All its blocks
+ * laid on top of each other, mine lie in one of them, evenly spaced:
+ *
+ *     f  A.....B.....C.....D             step 6
+ *     g  XX.X.XX.X.XX.X.XX.X.XX.X.       step 5 (blocks of 4)      ->     f  ABCD    step 6 mod 5 = 1
+ *                                                                         g  XX.X
+ * There they are combined with the inner list, and what is kept goes back to where its block of f is. */
+static bool slant_step(sluice_shop *shop, side s) {
+    enum { WORTH = 4 }; /* blocks at once; fewer are as well taken one by one */
+    sluice_node f = *top(s.mine), g = *top(s.other);
+    int64_t end = sluice_node_end(&g), in = (f.off - g.off) % g.step, up = f.step % g.step, down = g.step - up;
+    if (s.keep_other || sluice_node_leaf(&g) || f.off < g.off || f.step < g.step) return false;
+    if (in + f.len > g.len || f.off + f.len > end) return false;
+    bool rise = up >= f.len && (down < f.len || (g.len - f.len - in) / up >= in / down);
+    if (!rise && down < f.len) return false;
+    int64_t step = rise ? up : down, q = (rise ? g.len - f.len - in : in) / step + 1;
+    q = sluice_min(sluice_min(q, f.n), (end - f.len - f.off) / f.step + 1);
+    if (q < WORTH) return false;
+    s.mine->n--, s.other->n--;
+    sluice_node part = f, rest = f;
+    part.n = q;
+    rest.off += q * f.step, rest.n -= q;
+    sluice_cut_push(shop, s.other, g, sluice_node_end(&part), end);
+    if (rest.n > 0) sluice_stack_push(shop, s.mine, rest);
+
+    int64_t first = rise ? in : in - (q - 1) * step;
+    sluice_node laid = part, here = sluice_node_blocks(first, f.len, step, q);
+    laid.off = first, laid.step = step;
+    sluice_node there = sluice_node_blocks(f.off, f.len, f.step, q);
+    int64_t begun = sluice_shop_begin(shop);
+    sluice_shop_emit(shop, laid);
+    sluice_list mine = sluice_shop_seal(shop, begun);
+    begun = sluice_shop_begin(shop);
+    sluice_combine_lists(shop, (sluice_keep){.a = s.keep_mine, .both = s.keep_both}, mine,
+                         (sluice_list){0, g.inner, g.ninner});
+    sluice_list kept = sluice_shop_seal(shop, begun);
+    begun = sluice_shop_begin(shop);
+    sluice_project_blocks(shop, kept, here, false);
+    kept = sluice_shop_seal(shop, begun);
+    if (!rise) {
+        begun = sluice_shop_begin(shop);
+        emit_turned(shop, kept, f.len, q);
+        kept = sluice_shop_seal(shop, begun);
+    }
+    sluice_project_blocks(shop, kept, there, true);
     return true;
 }
 
@@ -249,7 +338,8 @@ static void combine(job *j, int64_t floor_a, int64_t floor_b) {
             /* The stacks are as they were. */
             if (a->n == 1 || b->n == 1)
                 block_step(shop, side_of(j, a->n == 1));
-            else if (!drift_step(shop, side_of(j, a->step >= b->step)))
+            else if (!drift_step(shop, side_of(j, true)) && !drift_step(shop, side_of(j, false)) &&
+                     !slant_step(shop, side_of(j, true)) && !slant_step(shop, side_of(j, false)))
                 sparse_step(j);
         }
     }

@@ -143,6 +143,16 @@ static void carry(job *j, int64_t bottom) {
     }
 }
 
+void sluice_project_blocks(sluice_shop *shop, sluice_list list, sluice_node blocks, bool embed) {
+    if (blocks.n == 1 || blocks.step == blocks.len)
+        blocks = sluice_node_blocks(blocks.off, blocks.len * blocks.n, blocks.len * blocks.n, 1);
+    sluice_set set = {sluice_node_size(&blocks), 1, 1, &blocks};
+    job j = {.shop = shop, .set = &set, .embed = embed, .list = sluice_shop_take(shop, &set)};
+    sluice_stack_push_list(shop, &j.work, list, 0);
+    carry(&j, 0);
+    sluice_mem_free(j.work.node);
+}
+
 static int carry_all(sluice_set *out, const sluice_set *x, const sluice_set *s, bool embed) {
     sluice_shop shop;
     job j = {.shop = &shop, .set = s, .embed = embed};

@@ -106,6 +106,9 @@ typedef struct sluice_keep {
 } sluice_keep;
 void sluice_combine_lists(sluice_shop *shop, sluice_keep keep, sluice_list a, sluice_list b);
 
+/* project.c: emits the list carried into the linear space of a family of whole blocks, in which it lies, or back. */
+void sluice_project_blocks(sluice_shop *shop, sluice_list list, sluice_node blocks, bool embed);
+
 /* count.c: what counting pieces needs of a set: the gaps between its runs and the offsets where these start. *out must
  * be zeroed or hold an outline, and is to be freed in any case. */
 typedef struct sluice_outline {
