@@ -282,9 +282,9 @@ static bool slant_step(sluice_shop *shop, side s) {
     enum { WORTH = 4 }; /* blocks at once; fewer are as well taken one by one */
     sluice_node f = *top(s.mine), g = *top(s.other);
     int64_t end = sluice_node_end(&g), in = (f.off - g.off) % g.step, up = f.step % g.step, down = g.step - up;
-    if (s.keep_other || sluice_node_leaf(&g) || f.off < g.off || f.step < g.step) return false;
+    if (s.keep_other || sluice_node_leaf(&g) || f.off < g.off) return false;
     if (in + f.len > g.len || f.off + f.len > end) return false;
-    bool rise = up >= f.len && (down < f.len || (g.len - f.len - in) / up >= in / down);
+    bool rise = up >= f.len && f.step >= g.step && (down < f.len || (g.len - f.len - in) / up >= in / down);
     if (!rise && down < f.len) return false;
     int64_t step = rise ? up : down, q = (rise ? g.len - f.len - in : in) / step + 1;
     q = sluice_min(sluice_min(q, f.n), (end - f.len - f.off) / f.step + 1);
