@@ -1,7 +1,8 @@
 /* set.c: how fast the algebra is: positions, intersections, copies.
  *
  * positions: nanoseconds of rank, select and a cursor's steps, by depth and number of siblings.
- * intersect: time and memory to intersect layouts of an N x N matrix; both must not grow with N.
+ * intersect: time and memory to intersect layouts of an N x N matrix, also of odd N; both must not grow with N. And the
+ *            redistribution matrix of layouts with odd extents on a striped file.
  * copy:      gather, scatter and move beside the best loop written by hand for the one shape, and beside memcpy of as
  *            many bytes. Contenders take turns within each repetition; a figure is the median of all repetitions. Data
  *            is verified.
@@ -108,13 +109,14 @@ enum { LAYOUTS = 3 };
 
 /* The part of process p of an n x n matrix of bytes. */
 static void layout(sluice_set *out, int kind, int64_t n, int p) {
-    int64_t half = n / 2, quarter = n / 4;
+    int64_t half = n / 2, quarter = n / 4, rest = p == 3 ? n - 3 * quarter : quarter; /* the last part may be longer */
+    int64_t high = p / 2 ? n - half : half, wide = p % 2 ? n - half : half;
     if (kind == 0)
-        bench_must(sluice_set_block(out, p * quarter * n, quarter * n), "block");
+        bench_must(sluice_set_block(out, p * quarter * n, rest * n), "block");
     else if (kind == 1)
-        bench_must(sluice_set_falls(out, p * quarter, quarter, n, n), "falls");
+        bench_must(sluice_set_falls(out, p * quarter, rest, n, n), "falls");
     else
-        bench_must(sluice_set_falls(out, p / 2 * half * n + p % 2 * half, half, n, half), "falls");
+        bench_must(sluice_set_falls(out, p / 2 * half * n + p % 2 * half, wide, n, high), "falls");
 }
 
 /* Microseconds per intersection with both projections, all processes of one layout with all of another; in *bytes
@@ -144,19 +146,71 @@ static double intersect_layouts(int a, int b, int64_t n, int64_t *bytes) {
     return bench_median(time, how.reps);
 }
 
-static void intersect(void) {
+/* The parts of an n x (2n - 15) matrix of 4-byte elements, with extents that are odd. */
+static sluice_partition matrix_parts(sluice_set *part, int kind, int64_t n) {
+    static const struct {
+        sluice_dist dist[2];
+        int grid[2];
+    } how_dealt[] = {{{{SLUICE_DIST_BLOCK, 0, NULL}, {SLUICE_DIST_STAR, 0, NULL}}, {4, 1}},
+                     {{{SLUICE_DIST_STAR, 0, NULL}, {SLUICE_DIST_BLOCK, 0, NULL}}, {1, 4}},
+                     {{{SLUICE_DIST_BLOCK, 0, NULL}, {SLUICE_DIST_BLOCK, 0, NULL}}, {2, 2}},
+                     {{{SLUICE_DIST_CYCLIC, 3, NULL}, {SLUICE_DIST_CYCLIC, 5, NULL}}, {2, 2}}};
+    sluice_shape shape = {.ndims = 2, .elem = 4, .dim = {n, 2 * n - 15}};
+    for (int p = 0; p < PROCS; p++)
+        bench_must(sluice_set_hpf(&part[p], &shape, how_dealt[kind].dist, how_dealt[kind].grid, p, NULL), "hpf");
+    return (sluice_partition){PROCS, part, 4 * n * (2 * n - 15), 0};
+}
+
+/* Microseconds of a redistribution matrix between a matrix with odd extents and a file striped by 64 KiB: in one file,
+ * and over the common period, which is tens of thousands of files long. */
+static void redistribute(void) {
+    static const char *const name[] = {"rows", "columns", "squares", "cyclic(3),(5)"};
+    const int64_t stripe = 65536, extent[] = {101, 1009, 10007};
+    sluice_set part[PROCS] = {SLUICE_SET_EMPTY}, target[PROCS] = {SLUICE_SET_EMPTY};
+    sluice_partition b = {PROCS, target, PROCS * stripe, 0};
+    for (int p = 0; p < PROCS; p++) bench_must(sluice_set_block(&target[p], p * stripe, stripe), "block");
+    printf("\nRedistribute N x (2N-15) elements of 4 bytes to %d x 64 KiB stripes: us in a file, over a period\n%-16s",
+           PROCS, "");
+    for (int k = 0; k < 3; k++) printf("  N = %-18lld", (long long)extent[k]);
+    printf("\n");
+    for (int kind = 0; kind < 4; kind++) {
+        printf("%-16s", name[kind]);
+        for (int k = 0; k < 3; k++) {
+            sluice_partition a = matrix_parts(part, kind, extent[k]);
+            double time[2][BENCH_MAX_REPS];
+            for (int r = 0; r < how.reps; r++)
+                for (int forever = 0; forever < 2; forever++) {
+                    sluice_matrix m = {0};
+                    int64_t moved = 0;
+                    double start = bench_now();
+                    bench_must(forever ? sluice_redistribute(&m, &a, &b)
+                                       : sluice_redistribute_within(&m, &a, &b, a.period),
+                               "redistribute");
+                    time[forever][r] = (bench_now() - start) / 1e3;
+                    for (int i = 0; i < PROCS * PROCS; i++) moved += m.bytes[i];
+                    if (moved != m.period) bench_must(-1, "the entries do not add up to the file: redistribute");
+                    sluice_matrix_free(&m);
+                }
+            printf("  %10.1f %11.1f", bench_median(time[0], how.reps), bench_median(time[1], how.reps));
+        }
+        printf("\n");
+    }
+    for (int p = 0; p < PROCS; p++) sluice_set_free(&part[p]), sluice_set_free(&target[p]);
+}
+
+static void intersect_sizes(int64_t odd) {
     double time[SIZES], worst_time = 0, worst_bytes = 0;
     int64_t bytes[SIZES];
     printf("\nIntersect with projections, N x N bytes on %d processes: us (bytes of memory at most)\n%-16s", PROCS, "");
-    for (int k = 0; k < SIZES; k++) printf("  N = %-9lld", 256LL << 2 * k);
+    for (int k = 0; k < SIZES; k++) printf("  N = %-9lld", (256LL << 2 * k) + odd);
     printf(" last/first\n");
     for (int a = 0; a < LAYOUTS; a++)
         for (int b = 0; b < LAYOUTS; b++) {
             /* All sizes once before the clock counts: the first calls would pay for cold code. */
-            for (int k = 0; k < SIZES; k++) intersect_layouts(a, b, 256LL << 2 * k, &bytes[k]);
+            for (int k = 0; k < SIZES; k++) intersect_layouts(a, b, (256LL << 2 * k) + odd, &bytes[k]);
             printf("%-7s %-8s", layout_name[a], layout_name[b]);
             for (int k = 0; k < SIZES; k++) {
-                time[k] = intersect_layouts(a, b, 256LL << 2 * k, &bytes[k]);
+                time[k] = intersect_layouts(a, b, (256LL << 2 * k) + odd, &bytes[k]);
                 printf("  %5.2f (%5lld)", time[k], (long long)bytes[k]);
             }
             double rt = time[SIZES - 1] / time[0], rb = (double)bytes[SIZES - 1] / (double)bytes[0];
@@ -165,6 +219,12 @@ static void intersect(void) {
             if (rb > worst_bytes) worst_bytes = rb;
         }
     printf("largest N / smallest N: time at most %.2f, bytes at most %.2f (goal: flat)\n", worst_time, worst_bytes);
+}
+
+static void intersect(void) {
+    intersect_sizes(0);
+    intersect_sizes(1);
+    redistribute();
 }
 
 /* ---- Copies ----------------------------------------------------------------------------------------------------- */

@@ -201,18 +201,21 @@ static void op_elements(program *p, const reg *a, const reg *b) {
     MUST(!sluice_element_intersect(&c, &ea, &eb));
     MUST(c.disp == sluice_max(ea.disp, eb.disp) && c.period == sluice_lcm(ea.period, eb.period));
     MUST(!sluice_set_check(&c.set, NULL) && !sluice_set_check(&c.proj1, NULL) && !sluice_set_check(&c.proj2, NULL));
-    int64_t k = 0, ya = oracle_element_rank(&oa, c.disp), yb = oracle_element_rank(&ob, c.disp);
+    int64_t k = 0, ya = oracle_element_rank(&oa, c.disp), yb = oracle_element_rank(&ob, c.disp), pieces = 0;
+    bool on = false; /* the last byte of either was of both */
     for (int64_t x = 0; x < c.period; x++) {
         bool in_a = oracle_element_contains(&oa, c.disp + x), in_b = oracle_element_contains(&ob, c.disp + x);
         MUST(sluice_set_contains(&c.set, x) == (in_a && in_b));
         if (in_a && in_b) {
             MUST(sluice_set_select(&c.proj1, k) == ya && sluice_set_select(&c.proj2, k) == yb);
             k++;
+            pieces += !on;
         }
+        if (in_a || in_b) on = in_a && in_b;
         ya += in_a;
         yb += in_b;
     }
-    MUST(k == c.set.size && k == c.proj1.size && k == c.proj2.size);
+    MUST(k == c.set.size && k == c.proj1.size && k == c.proj2.size && pieces == c.segments);
     sluice_common_free(&c);
 
     sluice_set both = SLUICE_SET_EMPTY;

@@ -50,8 +50,13 @@ enum {
 };
 
 /* An operation may handle this many families more than a small multiple of its inputs' before it gives up with
- * SLUICE_E_COMPLEX. Reached only where long families meet whose strides have no useful common multiple, so that every
- * block lies differently and has to be looked at. */
+ * SLUICE_E_COMPLEX and leaves its output as it was. Reached only where long families meet whose strides have no useful
+ * common multiple, so that every block lies differently. Families of one list do not interleave, so the union of two
+ * that drift against each other (strides of 1000003 and 1000004) has no closed form: it is a list of blocks, time and
+ * memory grow with these, and past the budget it is refused. An intersection or a difference has few families where
+ * blocks lie whole in a block or a gap of the other side, or go through nested blocks at a slant (a diagonal through
+ * distributed rows); of blocks cut differently each is a family of its own. A projection follows the intersection,
+ * except that what goes backwards from block to block (an antidiagonal) is projected block by block. */
 #define SLUICE_SET_BUDGET (1 << 21)
 
 typedef struct sluice_node sluice_node; /* private: a family in normal form */

@@ -245,6 +245,7 @@ static void check_misuse(void) {
         check_refused(&c, SLUICE_E_ARGUMENT, sluice_element_intersect(&common, &good, &e), "a bad element second");
         check_refused(&c, SLUICE_E_ARGUMENT, sluice_redistribute(&m, &p, &q), "a bad partition first");
         check_refused(&c, SLUICE_E_ARGUMENT, sluice_redistribute(&m, &q, &p), "a bad partition second");
+        check_refused(&c, SLUICE_E_ARGUMENT, sluice_redistribute_within(&m, &p, &q, 9), "a bad partition in a file");
         if (bad[i][0])
             check_refused(&c, SLUICE_E_ARGUMENT, sluice_partition_check(&p, &why), "check of a bad partition");
         if (i < 3)
@@ -258,6 +259,7 @@ static void check_misuse(void) {
     memset(&m, 0, sizeof m);
     check_refused(&c, SLUICE_E_GAP, sluice_partition_owner(&p, 1, &part, &off), "owner of a byte in a gap");
     check_refused(&c, SLUICE_E_ARGUMENT, sluice_redistribute(&m, &p, &nobody), "redistribution to nobody");
+    check_refused(&c, SLUICE_E_ARGUMENT, sluice_redistribute_within(&m, &p, &p, -1), "a file shorter than nothing");
     check_refused(&c, SLUICE_E_EMPTY, sluice_partition_check(&nobody, &why), "a partition without elements");
     check_refused(&c, SLUICE_E_ARGUMENT, sluice_element_compose(&out, &e, &empty, &good), "a view of nothing");
     check_refused(&c, SLUICE_E_ARGUMENT, sluice_set_repeat(&out, &s, -1, 1, 1), "repeat before 0");

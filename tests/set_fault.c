@@ -216,6 +216,7 @@ static sluice_matrix matrix;
 static sluice_set half[2];
 static sluice_partition rows = {2, half, 0, 3}, columns = {2, half, 0, 5};
 static int call_matrix(void) { return sluice_redistribute(&matrix, &rows, &columns); }
+static int call_within(void) { return sluice_redistribute_within(&matrix, &rows, &columns, 100000); }
 static int call_partition(void) { return sluice_partition_check(&rows, NULL); }
 
 /* Refusals allocate too, to find the culprit; memory that runs out must not turn into another complaint. */
@@ -244,6 +245,7 @@ static const struct {
     {"equal", call_equal},
     {"intersect of elements", call_common},
     {"redistribute", call_matrix},
+    {"redistribute within", call_within},
     {"partition check", call_partition},
     {"partition check, gap", call_gap},
     {"partition check, shared", call_shared},

@@ -86,6 +86,25 @@ pieces
 from  ------------
    0 |   2   2   2
    1 |   2   2   2" set match '(0,0,3,2);1-2' '2+0-1;2-3;4-5'
+is "from             2 elements, period 4 bytes, displacement 0
+to               3 elements, period 6 bytes, displacement 2
+in the file      5 bytes
+messages         5
+pieces           5
+matching degree  3/5 = 0.6
+
+bytes
+    to   0   1   2
+from  ------------
+   0 |   1   1   0
+   1 |   1   1   1
+
+pieces
+    to   0   1   2
+from  ------------
+   0 |   1   1   0
+   1 |   1   1   1" set match '(0,0,3,2);1-2' '2+0-1;2-3;4-5' 7
+says 'pieces           0' set match 0-1 0-1 0
 
 # ---- Sets ----
 is '{(0,9,10,1)}' set union 0-4 5-9

@@ -292,9 +292,12 @@ static bool slant_step(sluice_shop *shop, side s) {
     s.mine->n--, s.other->n--;
     sluice_node part = f, rest = f;
     part.n = q;
-    rest.off += q * f.step, rest.n -= q;
+    rest.n -= q;
+    if (rest.n > 0) {
+        rest.off += q * f.step;
+        sluice_stack_push(shop, s.mine, rest);
+    }
     sluice_cut_push(shop, s.other, g, sluice_node_end(&part), end);
-    if (rest.n > 0) sluice_stack_push(shop, s.mine, rest);
 
     int64_t first = rise ? in : in - (q - 1) * step;
     sluice_node laid = part, here = sluice_node_blocks(first, f.len, step, q);

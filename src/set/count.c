@@ -167,7 +167,7 @@ static sluice_node whole_blocks(sluice_node f, int64_t lo, int64_t hi) {
     int64_t first = lo > f.off ? sluice_ceil_div(lo - f.off, f.step) : 0;
     int64_t end = hi - f.off < f.len ? 0 : (hi - f.off - f.len) / f.step + 1;
     f.n = sluice_max(sluice_min(end, f.n) - first, 0);
-    f.off += first * f.step;
+    if (f.n > 0) f.off += first * f.step;
     return f;
 }
 

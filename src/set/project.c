@@ -212,8 +212,9 @@ static int64_t place_in(const sluice_node *f, const sluice_node *g, int64_t *blo
     int64_t in = f->off - g->off;
     *block = 0;
     if (in < 0) return in;
-    *block = in / g->step + (in % g->step >= g->len);
-    return in - *block * g->step;
+    bool gap = in % g->step >= g->len;
+    *block = in / g->step + gap;
+    return in % g->step - (gap ? g->step : 0);
 }
 
 /* How many blocks of f, from its first on, go through g at a slant, if it has no useful period with g. */
@@ -262,6 +263,7 @@ static void project_all(const job *s, sluice_list list) {
     enum { WORTH = 4 }; /* blocks at once */
     sluice_shop *shop = s->shop;
     int32_t done = 0;
+    if (s->nroot == 0) return;
     for (int32_t i = 0; i < list.n && !shop->error; i++) {
         sluice_node f = shop->done.node[list.first + i];
         f.off += list.base;
@@ -270,11 +272,13 @@ static void project_all(const job *s, sluice_list list) {
         if (k == s->nroot || slanting(&f, g) < WORTH) continue;
         project_list(s, (sluice_list){list.base, list.first + done, i - done}, s->list);
         done = i + 1;
-        for (int64_t n; f.n > 0 && !shop->error; f.off += n * f.step, f.n -= n) {
+        while (f.n > 0 && !shop->error) {
             bool inside = f.off + f.len <= sluice_node_end(g);
             sluice_node part = f;
-            n = part.n = inside ? sluice_max(slanting(&f, g), 1) : f.n;
-            if (inside && n >= WORTH) {
+            part.n = inside ? sluice_max(slanting(&f, g), 1) : f.n;
+            f.n -= part.n;
+            if (f.n > 0) f.off += part.n * f.step;
+            if (inside && part.n >= WORTH) {
                 project_slant(s, part, g, s->list.first + k);
                 continue;
             }

@@ -27,23 +27,25 @@ static void print_matrix(const char *title, const int64_t *entry, int rows, int 
 }
 
 int match_run(const options *o, int n, char **argument) {
-    (void)n;
     parts a, b;
     sluice_matrix m;
     memset(&m, 0, sizeof m);
     notation_parts(&a, options_array(o), argument[0], false);
     notation_parts(&b, options_array(o), argument[1], false);
     const sluice_partition pa = {a.n, a.set, a.period, a.disp}, pb = {b.n, b.set, b.period, b.disp};
-    report_error(sluice_redistribute(&m, &pa, &pb), "match");
+    report_error(n > 2 ? sluice_redistribute_within(&m, &pa, &pb, notation_number("length", argument[2]))
+                       : sluice_redistribute(&m, &pa, &pb),
+                 "match");
     printf("from             %d element%s, period %" PRId64 " bytes, displacement %" PRId64 "\n", a.n,
            a.n == 1 ? "" : "s", a.period, a.disp);
     printf("to               %d element%s, period %" PRId64 " bytes, displacement %" PRId64 "\n", b.n,
            b.n == 1 ? "" : "s", b.period, b.disp);
-    printf("common period    %" PRId64 " bytes\n", m.period);
+    printf("%-16s %" PRId64 " bytes\n", n > 2 ? "in the file" : "common period", m.period);
     printf("messages         %" PRId64 "\n", m.messages);
     printf("pieces           %" PRId64 "\n", m.total_segments);
-    printf("matching degree  %" PRId64 "/%" PRId64 " = %.6g\n", m.match_num, m.match_den,
-           (double)m.match_num / (double)m.match_den);
+    if (m.match_den)
+        printf("matching degree  %" PRId64 "/%" PRId64 " = %.6g\n", m.match_num, m.match_den,
+               (double)m.match_num / (double)m.match_den);
     if (m.rows <= MOST && m.cols <= MOST) {
         print_matrix("bytes", m.bytes, m.rows, m.cols);
         print_matrix("pieces", m.segments, m.rows, m.cols);

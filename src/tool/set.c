@@ -225,11 +225,11 @@ const command set_commands[] = {
      "The exit status is 0 if they do, 1 if not, 2 if that could not be found out.\n", ARRAY, 2, 2, run_equal},
     {"owner", "PARTITION X...", "Says which element owns file offset X, and as which offset in it",
      "Prints the number of the element and the offset in it, one pair in a line.\n", ARRAY, 2, -1, owner_run},
-    {"match", "PARTITION PARTITION", "Compares two partitions: what moves between them, and the matching degree",
+    {"match", "PARTITION PARTITION [LENGTH]",
+     "Compares two partitions: what moves between them, and the matching degree",
      "Prints how many bytes, in how many pieces that are contiguous on both sides, go from each element of the first\n"
-     "to each of the second in a common period. The matching degree is the number of elements (the larger one) over "
-     "the\n"
-     "number of pieces: 1 if every element moves as a whole.\n",
-     ARRAY, 2, 2, match_run},
+     "to each of the second in a common period, or in a file of LENGTH bytes. The matching degree is the number of\n"
+     "elements (the larger one) over the number of pieces: 1 if every element moves as a whole.\n",
+     ARRAY, 2, 3, match_run},
     {NULL, NULL, NULL, NULL, NULL, 0, 0, NULL},
 };
