@@ -214,7 +214,7 @@ int main(void) {
     int n = env ? atoi(env) : 20000;
     printf("seed %" PRIu64 "\n", seed);
     fflush(stdout);
-    bool bad = fails(trees, "trees", seed, n) | fails(files, "files", seed, n / 20);
+    bool bad = fails(trees, "trees", seed, n) || fails(files, "files", seed, n / 20);
     if (!large()) bad = true, fprintf(stderr, "large: cyclic rows and columns on stripes\n");
     if (sluice_mem_live()) bad = true, fprintf(stderr, "%" PRId64 " bytes leaked\n", sluice_mem_live());
     return bad;
