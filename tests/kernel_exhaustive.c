@@ -30,14 +30,14 @@ static byte *guarded(void) {
 /* Offset in a region for `hull` bytes: 0 = at its start, 1 = at its end, 2 + a = in between, at a modulo 16. */
 static int64_t place(int where, int64_t hull) { return where == 0 ? 0 : where == 1 ? BYTES - hull : 64 + where - 2; }
 
-typedef void copier(byte *dst, const byte *src, const sluice_copy *c);
+typedef void copier(byte *dst, const byte *src, const sluice_blocks *c);
 
 static int64_t hull(int64_t len, int64_t n, int64_t groups, sluice_stride s) {
     return n && groups ? (groups - 1) * s.outer + (n - 1) * s.step + len : 0;
 }
 
 /* 1 if the copier does what the plain loop does. */
-static int right(copier *copy, const sluice_copy *c, int dwhere, int swhere) {
+static int right(copier *copy, const sluice_blocks *c, int dwhere, int swhere) {
     int64_t dhull = hull(c->len, c->n, c->groups, c->dst), shull = hull(c->len, c->n, c->groups, c->src);
     int64_t at = place(dwhere, dhull), from = place(swhere, shull);
     int64_t lo = at < MARGIN ? 0 : at - MARGIN, hi = at + dhull + MARGIN > BYTES ? BYTES : at + dhull + MARGIN;
@@ -55,7 +55,7 @@ static int right(copier *copy, const sluice_copy *c, int dwhere, int swhere) {
 
 static void check_groups(int64_t len, int64_t n, int64_t groups, sluice_stride dst, sluice_stride src, int dwhere,
                          int swhere) {
-    sluice_copy c = {len, n, groups, dst, src};
+    sluice_blocks c = {len, n, groups, dst, src};
     if (right(sluice_kernel_copy, &c, dwhere, swhere)) return;
     printf("wrong: len %lld, n %lld, groups %lld, steps %lld %lld, outer %lld %lld, places %d %d\n", (long long)len,
            (long long)n, (long long)groups, (long long)dst.step, (long long)src.step, (long long)dst.outer,
@@ -68,13 +68,13 @@ static void check(int64_t len, int64_t dstep, int64_t sstep, int64_t n, int dwhe
 }
 
 /* Writes one byte too many after the last block. */
-static void too_long(byte *dst, const byte *src, const sluice_copy *c) {
+static void too_long(byte *dst, const byte *src, const sluice_blocks *c) {
     sluice_kernel_copy(dst, src, c);
     dst[hull(c->len, c->n, c->groups, c->dst)] = 0;
 }
 
 /* Takes one byte from its neighbour. */
-static void shifted(byte *dst, const byte *src, const sluice_copy *c) {
+static void shifted(byte *dst, const byte *src, const sluice_blocks *c) {
     sluice_kernel_copy(dst, src, c);
     dst[(c->n - 1) * c->dst.step] = src[(c->n - 1) * c->src.step + 1];
 }
@@ -85,7 +85,7 @@ int main(void) {
     /* Noise, so that a byte from the wrong place shows. */
     for (uint32_t i = 0; i < BYTES; i++) region[1][i] = (byte)(i * 2654435761u >> 24);
 
-    const sluice_copy any = {4, 9, 1, {8, 0}, {4, 0}};
+    const sluice_blocks any = {4, 9, 1, {8, 0}, {4, 0}};
     if (right(too_long, &any, 5, 5) || right(shifted, &any, 5, 5)) {
         printf("a wrong kernel was not noticed\n");
         return 1;

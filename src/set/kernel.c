@@ -109,7 +109,7 @@ static __attribute__((noinline)) void by_call_1024(byte *restrict dst, int64_t d
 
 /* Each is a loop over groups around one of the loops above. */
 #define KERNEL(NAME, CALL)                                                                                             \
-    static void NAME(byte *restrict dst, const byte *restrict src, const sluice_copy *c) {                             \
+    static void NAME(byte *restrict dst, const byte *restrict src, const sluice_blocks *c) {                           \
         int64_t dstep = c->dst.step, sstep = c->src.step, len = c->len, n = c->n;                                      \
         (void)dstep, (void)sstep, (void)len;                                                                           \
         for (int64_t groups = c->groups; groups > 0; groups--, dst += c->dst.outer, src += c->src.outer) CALL;         \
@@ -146,7 +146,7 @@ KERNEL(whole, memcpy(dst, src, (size_t)len *(size_t)n))
 FROM1(ANY)
 FROM2(MOVES)
 
-typedef void kernel(byte *restrict dst, const byte *restrict src, const sluice_copy *c);
+typedef void kernel(byte *restrict dst, const byte *restrict src, const sluice_blocks *c);
 
 static kernel *choose(int64_t len, int64_t dstep, int64_t sstep) {
 #define ANY_NAME(LEN) any##LEN,
@@ -177,10 +177,10 @@ static kernel *choose(int64_t len, int64_t dstep, int64_t sstep) {
     return moves[(len - 1) / 16 - 1][last < 4 ? 0 : last < 8 ? 1 : 2];
 }
 
-void sluice_kernel_copy(unsigned char *dst, const unsigned char *src, const sluice_copy *c) {
-    sluice_copy turned;
+void sluice_kernel_copy(unsigned char *dst, const unsigned char *src, const sluice_blocks *c) {
+    sluice_blocks turned;
     if (c->n == 1) {
-        turned = (sluice_copy){c->len, c->groups, 1, {c->dst.outer, 0}, {c->src.outer, 0}};
+        turned = (sluice_blocks){c->len, c->groups, 1, {c->dst.outer, 0}, {c->src.outer, 0}};
         c = &turned;
     }
     choose(c->len, c->dst.step, c->src.step)(dst, src, c);

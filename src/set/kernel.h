@@ -11,14 +11,14 @@ typedef struct sluice_stride {
 
 /* `groups` groups of n blocks of len bytes. step == len is a contiguous group; the outer stride of one group and the
  * step of one block do not matter. */
-typedef struct sluice_copy {
+typedef struct sluice_blocks {
     int64_t len, n, groups;
     sluice_stride dst, src;
-} sluice_copy;
+} sluice_blocks;
 
 /* Copies them. Needs len >= 1, n and groups >= 0, and blocks and sides that do not overlap; any alignment. Writes the
  * blocks and nothing else. Reads nothing outside the groups, but may read what lies between blocks of a group that are
  * a few bytes apart. */
-void sluice_kernel_copy(unsigned char *dst, const unsigned char *src, const sluice_copy *c);
+void sluice_kernel_copy(unsigned char *dst, const unsigned char *src, const sluice_blocks *c);
 
 #endif

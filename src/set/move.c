@@ -26,9 +26,9 @@ typedef struct stream {
 static void copy(stream *t, int64_t at, int64_t len, int64_t n, int64_t groups, sluice_stride shaped) {
     sluice_stride packed = {len, len * n};
     if (t->gather)
-        sluice_kernel_copy(t->packed, t->shaped + at, &(sluice_copy){len, n, groups, packed, shaped});
+        sluice_kernel_copy(t->packed, t->shaped + at, &(sluice_blocks){len, n, groups, packed, shaped});
     else
-        sluice_kernel_copy(t->shaped + at, t->packed, &(sluice_copy){len, n, groups, shaped, packed});
+        sluice_kernel_copy(t->shaped + at, t->packed, &(sluice_blocks){len, n, groups, shaped, packed});
     t->packed += len * n * groups;
 }
 
@@ -152,7 +152,7 @@ static int64_t match(front *longer, front *shorter, int64_t n, bool to_longer) {
     if (blocks == 0) pieces = sluice_min(shorter->n, sluice_min(longer->rest, n) / len);
 
     sluice_stride l = {len, longer->step}, s = {shorter->step, blocks > 1 ? pieces * shorter->step : 0};
-    sluice_copy c = {len, pieces, sluice_max(blocks, 1), to_longer ? l : s, to_longer ? s : l};
+    sluice_blocks c = {len, pieces, sluice_max(blocks, 1), to_longer ? l : s, to_longer ? s : l};
     sluice_kernel_copy(to_longer ? longer->p : shorter->p, to_longer ? shorter->p : longer->p, &c);
 
     if (blocks > 0)
