@@ -129,6 +129,31 @@ int main(void) {
                     /* Contiguous groups, apart from each other. */
                     check_groups(len, n, groups, packed, (sluice_stride){len, n * len + 1}, where, (where + 1) % 4);
                 }
+    /* Short blocks in groups, in which some counts have loops of their own: all steps that may be special, groups that
+     * are packed and groups apart, few and so many that vectors are worth while. */
+    const int64_t few[] = {1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 19, 32, 33, 64, 67};
+    for (int64_t len = 1; len <= 16; len++)
+        for (int64_t step = len + 1; step <= 4 * len + 1 || step <= 20; step++)
+            for (size_t k = 0; k < sizeof few / sizeof *few; k++)
+                for (int64_t groups = 2; groups <= 19; groups += 17)
+                    for (int where = 0; where < 2; where++) {
+                        int64_t n = few[k];
+                        sluice_stride packed = {len, n * len}, apart = {len, n * len + 3},
+                                      spread = {step, n * step + 5};
+                        if (hull(len, n, groups, spread) > BYTES) continue;
+                        check_groups(len, n, groups, packed, spread, where, 1 - where);
+                        check_groups(len, n, groups, apart, spread, 2 + where, where);
+                        check_groups(len, n, groups, spread, packed, where, 1 - where);
+                        check_groups(len, n, groups, spread, spread, 1 - where, where);
+                    }
+    /* One long group of short blocks that become packed: every rest after whole vectors, all alignments. */
+    for (int64_t len = 1; len <= 8; len *= 2)
+        for (int64_t step = len + 1; step <= 4 * len + 1 || step <= 20; step++)
+            for (int64_t n = 256 / len; n <= (256 + 80) / len; n++)
+                for (int where = 0; where < 18; where++) {
+                    check(len, len, step, n, where, where % 2);
+                    check(len, len, step, n, where % 2, where);
+                }
     check(5000, 5000, 7000, 3, 1, 1);
     check(60000, 60000, 60000, 1, 0, 1);
     printf("%ld shapes\n", cases);

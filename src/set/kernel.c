@@ -1,180 +1,259 @@
 /* kernel.c: copy loops by shape.
  *
- * All are one loop, "copy len bytes, go on by the steps", in which some of len, dstep and sstep are constants, so
- * that a block becomes a few moves in registers, a contiguous side merges them, and the compiler can use vectors.
+ * All are one loop, "copy a block, go on by the steps", within one over the groups. What a kernel knows when it is
+ * compiled, the length and perhaps the steps, becomes constants in its moves.
  *
- *   len             destination contiguous     source contiguous   neither
- *   1, 2, 3, 4, 8   pack; by 2, 3, 4: vectors  spread              any
- *   other <= 16     any                        any                 any
+ *   len             destination packed           source packed         neither
+ *   1, 2, 4, 8      vectors (sieve.c)            spread by 2, 3, 4, n  any
+ *   16              pack by 2, 3, 4, n           spread by 2, 3, 4, n  any
+ *   3, 12           wide                         spread by 2, 3, 4, n  any
+ *   other < 16      wide: one move, longer than  halves: two moves that overlap
+ *                   the block; the next one
+ *                   overwrites what is too much
  *   17 ... 256      moves of 16 bytes and a last one of 4, 8 or 16 that overlaps the one before
  *   longer          memcpy
  *
- * Which shapes get a loop of their own was decided by measuring (bench/set.c). From 8 bytes on memory is the limit,
- * and it makes no difference whether a step is a constant.
+ * Which shapes get a loop of their own was decided by measuring (bench/set.c). Loops are unrolled here, by hand, and
+ * compiled without vectorising and unrolling, so that they are equally fast with each compiler.
  */
 #include "set/kernel.h"
 #include <stddef.h>
 #include <string.h>
 
-#define ALWAYS static inline __attribute__((always_inline))
+#define ARGS byte *restrict dst, const byte *restrict src, const sluice_blocks *c
+#define SIDES byte *restrict dst, int64_t dstep, const byte *restrict src, int64_t sstep
 
 typedef unsigned char byte;
 
-/* How far ahead the source of a strided loop is fetched: the hardware follows a stride late, and within a page only.
- * The size of a cache line, or a guess at it. */
-enum { AHEAD = 512, LINE = 64 };
+/* The size of a cache line, or a guess at it. How far ahead the source of a strided loop is fetched: the hardware
+ * follows a stride late, and within a page only. */
+enum { LINE = 64, AHEAD = 512 };
 
 /* Fetching is never a fault, so p may lie beyond the buffer; the sum is not one of pointers for the same reason. */
 ALWAYS void fetch(const byte *p, int64_t by) { __builtin_prefetch((const void *)((uintptr_t)p + (uintptr_t)by)); }
 
-ALWAYS void simple(byte *restrict dst, int64_t dstep, const byte *restrict src, int64_t sstep, size_t len, int64_t n) {
-    for (int64_t i = 0; i < n; i++) memcpy(dst + i * dstep, src + i * sstep, len);
+ALWAYS void fetch4(const byte *p, int64_t by) {
+    fetch(p, by);
+    fetch(p, by + LINE);
+    fetch(p, by + 2 * LINE);
+    fetch(p, by + 3 * LINE);
 }
 
-/* The same for loops that become vectors: they gain from being unrolled, which gcc does only if told. */
-ALWAYS void vectors(byte *restrict dst, int64_t dstep, const byte *restrict src, int64_t sstep, size_t len, int64_t n) {
-#ifndef __clang__
-#pragma GCC unroll 8
-#endif
-    for (int64_t i = 0; i < n; i++) memcpy(dst + i * dstep, src + i * sstep, len);
-}
+/* ---- Blocks whose length is a constant ------------------------------------------------------------------------- */
 
-ALWAYS void by2(byte *restrict dst, int64_t dstep, const byte *restrict src, int64_t sstep, size_t len, int64_t n) {
-    for (; n >= 2; n -= 2, dst += 2 * dstep, src += 2 * sstep) {
-        memcpy(dst, src, len);
-        memcpy(dst + dstep, src + sstep, len);
-    }
-    if (n > 0) memcpy(dst, src, len);
-}
-
-ALWAYS void four(byte *restrict dst, int64_t dstep, const byte *restrict src, int64_t sstep, size_t len) {
+ALWAYS void copy2(SIDES, size_t len) {
     memcpy(dst, src, len);
     memcpy(dst + dstep, src + sstep, len);
-    memcpy(dst + 2 * dstep, src + 2 * sstep, len);
-    memcpy(dst + 3 * dstep, src + 3 * sstep, len);
 }
 
-ALWAYS void by4(byte *restrict dst, int64_t dstep, const byte *restrict src, int64_t sstep, size_t len, int64_t n) {
-    for (; n >= 4; n -= 4, dst += 4 * dstep, src += 4 * sstep) four(dst, dstep, src, sstep, len);
-    simple(dst, dstep, src, sstep, len, n);
+ALWAYS void copy4(SIDES, size_t len) {
+    copy2(dst, dstep, src, sstep, len);
+    copy2(dst + 2 * dstep, dstep, src + 2 * sstep, sstep, len);
 }
 
-ALWAYS void by8(byte *restrict dst, int64_t dstep, const byte *restrict src, int64_t sstep, size_t len, int64_t n,
-                int64_t ahead) {
+ALWAYS void copy8(SIDES, size_t len) {
+    copy4(dst, dstep, src, sstep, len);
+    copy4(dst + 4 * dstep, dstep, src + 4 * sstep, sstep, len);
+}
+
+ALWAYS void copy16(SIDES, size_t len) {
+    copy8(dst, dstep, src, sstep, len);
+    copy8(dst + 8 * dstep, dstep, src + 8 * sstep, sstep, len);
+}
+
+/* n modulo 8 blocks. */
+ALWAYS void copy_rest(SIDES, size_t len, int64_t n) {
+    if (n & 4) copy4(dst, dstep, src, sstep, len), dst += 4 * dstep, src += 4 * sstep;
+    if (!(n & 3)) return;
+    if (n & 2) copy2(dst, dstep, src, sstep, len), dst += 2 * dstep, src += 2 * sstep;
+    if (n & 1) memcpy(dst, src, len);
+}
+
+/* The steps are constants too. */
+ALWAYS void even(SIDES, size_t len, int64_t n) {
     for (; n >= 8; n -= 8, dst += 8 * dstep, src += 8 * sstep) {
-        if (ahead) fetch(src, ahead), fetch(src, ahead + 4 * sstep);
-        four(dst, dstep, src, sstep, len);
-        four(dst + 4 * dstep, dstep, src + 4 * sstep, sstep, len);
+        copy8(dst, dstep, src, sstep, len);
+        OPAQUE(dst, src);
     }
-    simple(dst, dstep, src, sstep, len, n);
+    if (n & 7) copy_rest(dst, dstep, src, sstep, len, n);
 }
 
-/* Each block in `moves` moves: of 16 bytes, and one of `last` bytes that ends where the block ends. */
-ALWAYS void by_moves(byte *restrict dst, int64_t dstep, const byte *restrict src, int64_t sstep, int64_t len, int64_t n,
-                     int moves, int last) {
+/* They are not. */
+ALWAYS void any(SIDES, size_t len, int64_t n, int64_t ahead) {
+    int64_t dstep3 = 3 * dstep, sstep3 = 3 * sstep;
+    OPAQUE(dstep3, sstep3);
+    for (; n >= 8; n -= 8, dst += 4 * dstep, src += 4 * sstep) {
+        if (ahead) fetch(src, ahead), fetch(src, ahead + 4 * sstep);
+        copy2(dst, dstep, src, sstep, len);
+        memcpy(dst + 2 * dstep, src + 2 * sstep, len);
+        memcpy(dst + dstep3, src + sstep3, len);
+        dst += 4 * dstep, src += 4 * sstep;
+        OPAQUE(dst, src);
+        copy2(dst, dstep, src, sstep, len);
+        memcpy(dst + 2 * dstep, src + 2 * sstep, len);
+        memcpy(dst + dstep3, src + sstep3, len);
+        OPAQUE(dst, src);
+    }
+    if (n & 7) copy_rest(dst, dstep, src, sstep, len, n);
+}
+
+/* ---- Blocks of half < len < 2 * half, half a constant ---------------------------------------------------------- */
+
+ALWAYS void copy_halves(byte *restrict dst, const byte *restrict src, int64_t len, size_t half) {
+    memcpy(dst, src, half);
+    memcpy(dst + len - half, src + len - half, half);
+}
+
+ALWAYS void halves(SIDES, int64_t len, int64_t n, size_t half) {
+    for (; n >= 2; n -= 2, dst += 2 * dstep, src += 2 * sstep) {
+        copy_halves(dst, src, len, half);
+        copy_halves(dst + dstep, src + sstep, len, half);
+        OPAQUE(dst, src);
+    }
+    if (n > 0) copy_halves(dst, src, len, half);
+}
+
+ALWAYS void wide(byte *restrict dst, const byte *restrict src, int64_t sstep, int64_t len, int64_t n, size_t half) {
+    for (; n > 4; n -= 4, dst += 4 * len, src += 4 * sstep) {
+        copy4(dst, len, src, sstep, 2 * half);
+        OPAQUE(dst, src);
+    }
+    for (; n > 1; n--, dst += len, src += sstep) memcpy(dst, src, 2 * half);
+    if (n > 0) copy_halves(dst, src, len, half);
+}
+
+/* ---- Longer blocks --------------------------------------------------------------------------------------------- */
+
+#define COUNTS(X) X(2) X(3) X(4) X(5) X(6) X(7) X(8) X(9) X(10) X(11) X(12) X(13) X(14) X(15) X(16)
+
+/* `count` moves: of 16 bytes, and one of `last` bytes that ends where the block ends. */
+ALWAYS void copy_moves(byte *restrict dst, const byte *restrict src, int64_t len, int count, int64_t last) {
+#define MOVE(I)                                                                                                        \
+    if (I <= count) memcpy(dst + 16 * (I - 2), src + 16 * (I - 2), 16);
+    COUNTS(MOVE)
+    memcpy(dst + len - last, src + len - last, (size_t)last);
+}
+
+ALWAYS void moves(SIDES, int64_t len, int64_t n, int count, int64_t last) {
     for (; n > 0; n--, dst += dstep, src += sstep) {
-        if (moves >= 8) fetch(src, 2 * sstep);
-        for (int i = 0; i < moves - 1; i++) memcpy(dst + 16 * i, src + 16 * i, 16);
-        memcpy(dst + len - last, src + len - last, (size_t)last);
+        if (count >= 8) fetch(src, 2 * sstep);
+        copy_moves(dst, src, len, count, last);
+        OPAQUE(dst, src);
     }
 }
 
 /* Before each block fetches the beginning of the next: the hardware sees a new stream only after some misses. More of
- * the destination, which is the slower side. */
-ALWAYS void by_call(byte *restrict dst, int64_t dstep, const byte *restrict src, int64_t sstep, size_t len, int64_t n,
-                    int64_t ahead) {
+ * the destination, which is the slower side; twice as much for blocks of a page and more.
+ * Not inlined into a loop over groups, so that what is needed between two calls of memcpy stays in registers: a load
+ * from the stack would have to wait for the stores of memcpy. */
+static __attribute__((noinline)) void by_call(SIDES, size_t len, int64_t n) {
     for (; n > 1; n--) {
         byte *to = dst;
         const byte *from = src;
         dst += dstep;
         src += sstep;
-        for (int64_t i = 0; i < 2 * LINE; i += LINE) fetch(src, i);
-        for (int64_t i = 0; i < ahead; i += LINE) fetch(dst, i);
+        OPAQUE(dst, src);
+        fetch(src, 0), fetch(src, LINE);
+        fetch4(dst, 0), fetch4(dst, 4 * LINE);
+        if (len >= 4096) fetch4(dst, 8 * LINE), fetch4(dst, 12 * LINE);
         memcpy(to, from, len);
     }
     if (n > 0) memcpy(dst, src, len);
 }
 
-/* Not inlined into a loop over groups, so that what is needed between two calls of memcpy stays in registers: a load
- * from the stack would have to wait for the stores of memcpy. */
-static __attribute__((noinline)) void by_call_512(byte *restrict dst, int64_t dstep, const byte *restrict src,
-                                                  int64_t sstep, size_t len, int64_t n) {
-    by_call(dst, dstep, src, sstep, len, n, 512);
-}
+/* ---- Kernels: the loops above within one over the groups ------------------------------------------------------- */
 
-static __attribute__((noinline)) void by_call_1024(byte *restrict dst, int64_t dstep, const byte *restrict src,
-                                                   int64_t sstep, size_t len, int64_t n) {
-    by_call(dst, dstep, src, sstep, len, n, 1024);
-}
+#define EACH_GROUP for (int64_t groups = c->groups; groups > 0; groups--, dst += douter, src += souter)
+#define SHAPE                                                                                                          \
+    const int64_t len = c->len, n = c->n, dstep = c->dst.step, sstep = c->src.step;                                    \
+    const int64_t douter = c->dst.outer, souter = c->src.outer;                                                        \
+    (void)len, (void)dstep, (void)sstep;
 
-/* Each is a loop over groups around one of the loops above. */
-#define KERNEL(NAME, CALL)                                                                                             \
-    static void NAME(byte *restrict dst, const byte *restrict src, const sluice_blocks *c) {                           \
-        int64_t dstep = c->dst.step, sstep = c->src.step, len = c->len, n = c->n;                                      \
-        (void)dstep, (void)sstep, (void)len;                                                                           \
-        for (int64_t groups = c->groups; groups > 0; groups--, dst += c->dst.outer, src += c->src.outer) CALL;         \
+#define KERNEL(NAME, LOOP)                                                                                             \
+    static void NAME(ARGS) {                                                                                           \
+        SHAPE                                                                                                          \
+        EACH_GROUP LOOP;                                                                                               \
     }
 
-KERNEL(pack1_by2, vectors(dst, 1, src, 2, 1, n))
-KERNEL(pack1_by3, by8(dst, 1, src, 3, 1, n, 0))
-KERNEL(pack1_by4, vectors(dst, 1, src, 4, 1, n))
-KERNEL(pack2_by2, vectors(dst, 2, src, 4, 2, n))
-KERNEL(pack4_by2, vectors(dst, 4, src, 8, 4, n))
-KERNEL(pack1, by8(dst, 1, src, sstep, 1, n, AHEAD))
-KERNEL(pack2, by8(dst, 2, src, sstep, 2, n, AHEAD))
-KERNEL(pack3, by8(dst, 3, src, sstep, 3, n, 0))
-KERNEL(pack4, by8(dst, 4, src, sstep, 4, n, AHEAD))
-KERNEL(pack8, by8(dst, 8, src, sstep, 8, n, 0))
-KERNEL(spread1, by8(dst, dstep, src, 1, 1, n, 0))
-KERNEL(spread2, by8(dst, dstep, src, 2, 2, n, 0))
-KERNEL(spread3, by8(dst, dstep, src, 3, 3, n, 0))
-KERNEL(spread4, by8(dst, dstep, src, 4, 4, n, 0))
-KERNEL(spread8, by8(dst, dstep, src, 8, 8, n, 0))
-KERNEL(upto4k, by_call_512(dst, dstep, src, sstep, (size_t)len, n))
-KERNEL(upto8k, by_call_1024(dst, dstep, src, sstep, (size_t)len, n))
-KERNEL(longer, simple(dst, dstep, src, sstep, (size_t)len, n))
-KERNEL(whole, memcpy(dst, src, (size_t)len *(size_t)n))
-
-#define FROM2(X) X(2) X(3) X(4) X(5) X(6) X(7) X(8) X(9) X(10) X(11) X(12) X(13) X(14) X(15) X(16)
-#define FROM1(X) X(1) FROM2(X)
-#define ANY(LEN)                                                                                                       \
-    KERNEL(any##LEN, (LEN & (LEN - 1)) == 0 ? by4(dst, dstep, src, sstep, LEN, n) : by2(dst, dstep, src, sstep, LEN, n))
-#define MOVES(N)                                                                                                       \
-    KERNEL(moves##N##_4, by_moves(dst, dstep, src, sstep, len, n, N, 4))                                               \
-    KERNEL(moves##N##_8, by_moves(dst, dstep, src, sstep, len, n, N, 8))                                               \
-    KERNEL(moves##N##_16, by_moves(dst, dstep, src, sstep, len, n, N, 16))
-FROM1(ANY)
-FROM2(MOVES)
-
-typedef void kernel(byte *restrict dst, const byte *restrict src, const sluice_blocks *c);
-
-static kernel *choose(int64_t len, int64_t dstep, int64_t sstep) {
-#define ANY_NAME(LEN) any##LEN,
-#define MOVES_NAMES(N) {moves##N##_4, moves##N##_8, moves##N##_16},
-    static kernel *const any[] = {FROM1(ANY_NAME)};
-    static kernel *const moves[][3] = {FROM2(MOVES_NAMES)};
-    if (dstep == len) {
-        if (sstep == len) return whole;
-        switch (len) {
-        case 1: return sstep == 2 ? pack1_by2 : sstep == 3 ? pack1_by3 : sstep == 4 ? pack1_by4 : pack1;
-        case 2: return sstep == 4 ? pack2_by2 : pack2;
-        case 3: return pack3;
-        case 4: return sstep == 8 ? pack4_by2 : pack4;
-        case 8: return pack8;
-        }
-    } else if (sstep == len) {
-        switch (len) {
-        case 1: return spread1;
-        case 2: return spread2;
-        case 3: return spread3;
-        case 4: return spread4;
-        case 8: return spread8;
-        }
+/* Constant steps; for short groups without a loop over their blocks. */
+#define EVEN(NAME, DSTEP, SSTEP, LEN)                                                                                  \
+    static void NAME(ARGS) {                                                                                           \
+        SHAPE                                                                                                          \
+        switch (n) {                                                                                                   \
+        case 2: EACH_GROUP copy2(dst, DSTEP, src, SSTEP, LEN); break;                                                  \
+        case 4: EACH_GROUP copy4(dst, DSTEP, src, SSTEP, LEN); break;                                                  \
+        case 8: EACH_GROUP copy8(dst, DSTEP, src, SSTEP, LEN); break;                                                  \
+        case 16: EACH_GROUP copy16(dst, DSTEP, src, SSTEP, LEN); break;                                                \
+        default: EACH_GROUP even(dst, DSTEP, src, SSTEP, LEN, n);                                                      \
+        }                                                                                                              \
     }
-    if (len <= 16) return any[len - 1];
-    if (len > 256) return len < 4096 ? upto4k : len < 8192 ? upto8k : longer;
-    int64_t last = (len - 1) % 16;
-    return moves[(len - 1) / 16 - 1][last < 4 ? 0 : last < 8 ? 1 : 2];
+
+#define SPREAD(LEN)                                                                                                    \
+    EVEN(spread##LEN##_by2, 2 * LEN, LEN, LEN)                                                                         \
+    EVEN(spread##LEN##_by3, 3 * LEN, LEN, LEN)                                                                         \
+    EVEN(spread##LEN##_by4, 4 * LEN, LEN, LEN)                                                                         \
+    KERNEL(spread##LEN##_by, any(dst, dstep, src, LEN, LEN, n, 0))                                                     \
+    KERNEL(any##LEN, any(dst, dstep, src, sstep, LEN, n, 0))
+SPREAD(1)
+SPREAD(2) SPREAD(3) SPREAD(4) SPREAD(8) SPREAD(12) SPREAD(16) EVEN(pack16_by2, 16, 32, 16) EVEN(pack16_by3, 16, 48, 16)
+    EVEN(pack16_by4, 16, 64, 16) KERNEL(pack16_by, any(dst, 16, src, sstep, 16, n, 0))
+        KERNEL(pack1, any(dst, 1, src, sstep, 1, n, AHEAD)) KERNEL(pack2, any(dst, 2, src, sstep, 2, n, AHEAD))
+
+            KERNEL(wide4, wide(dst, src, sstep, 3, n, 2)) KERNEL(wide8, wide(dst, src, sstep, len, n, 4))
+                KERNEL(wide16, wide(dst, src, sstep, len, n, 8))
+                    KERNEL(halves8, halves(dst, dstep, src, sstep, len, n, 4))
+                        KERNEL(halves16, halves(dst, dstep, src, sstep, len, n, 8))
+#define MOVES(COUNT)                                                                                                   \
+    KERNEL(moves##COUNT##_0, moves(dst, dstep, src, sstep, 16 * COUNT, n, COUNT, 16))                                  \
+    KERNEL(moves##COUNT##_4, moves(dst, dstep, src, sstep, len, n, COUNT, 4))                                          \
+    KERNEL(moves##COUNT##_8, moves(dst, dstep, src, sstep, len, n, COUNT, 8))                                          \
+    KERNEL(moves##COUNT##_16, moves(dst, dstep, src, sstep, len, n, COUNT, 16))
+                            COUNTS(MOVES) KERNEL(calls, by_call(dst, dstep, src, sstep, (size_t)len, n))
+                                KERNEL(longer, for (int64_t i = 0; i < n; i++)
+                                                   memcpy(dst + i * dstep, src + i * sstep, (size_t)len))
+                                    KERNEL(whole, memcpy(dst, src, (size_t)len *(size_t)n))
+
+/* ---- Which ----------------------------------------------------------------------------------------------------- */
+
+#define BY(NAME)                                                                                                       \
+    { NAME##_by, NAME##_by, NAME##_by2, NAME##_by3, NAME##_by4 }
+
+                                        static sluice_kernel *of_steps(sluice_kernel *const by[5], int64_t len,
+                                                                       int64_t step) {
+    return by[step <= 4 * len && step % len == 0 ? step / len : 0];
+}
+
+/* len <= 16 */
+static sluice_kernel *choose_short(const sluice_blocks *c) {
+    static sluice_kernel *const spreads[17][5] = {[1] = BY(spread1),  BY(spread2),       BY(spread3),
+                                                  BY(spread4),        [8] = BY(spread8), [12] = BY(spread12),
+                                                  [16] = BY(spread16)};
+    static sluice_kernel *const pack16s[5] = BY(pack16);
+    static sluice_kernel *const wides[17] = {[1] = pack1, pack2,  wide4,  [5] = wide8, wide8,  wide8, [9] = wide16,
+                                             wide16,      wide16, wide16, wide16,      wide16, wide16};
+    static sluice_kernel *const others[17] = {[1] = any1, any2,     any3,     any4,     halves8,  halves8,
+                                              halves8,    any8,     halves16, halves16, halves16, any12,
+                                              halves16,   halves16, halves16, any16};
+    int64_t len = c->len;
+    if (c->dst.step == len) {
+        sluice_kernel *found = sluice_sieve_choose(c);
+        if (found) return found;
+        if (len == 16) return of_steps(pack16s, len, c->src.step);
+        if (wides[len]) return wides[len];
+    } else if (c->src.step == len && spreads[len][0]) {
+        return of_steps(spreads[len], len, c->dst.step);
+    }
+    return others[len];
+}
+
+static sluice_kernel *choose(const sluice_blocks *c) {
+#define MOVES_NAMES(COUNT) {moves##COUNT##_0, moves##COUNT##_4, moves##COUNT##_8, moves##COUNT##_16},
+    static sluice_kernel *const by_moves[][4] = {COUNTS(MOVES_NAMES)};
+    int64_t len = c->len, last = len % 16;
+    if (c->dst.step == len && c->src.step == len) return whole;
+    if (len <= 16) return choose_short(c);
+    if (len <= 256) return by_moves[(len - 1) / 16 - 1][last == 0 ? 0 : last <= 4 ? 1 : last <= 8 ? 2 : 3];
+    return len < 8192 ? calls : longer;
 }
 
 void sluice_kernel_copy(unsigned char *dst, const unsigned char *src, const sluice_blocks *c) {
@@ -183,5 +262,5 @@ void sluice_kernel_copy(unsigned char *dst, const unsigned char *src, const slui
         turned = (sluice_blocks){c->len, c->groups, 1, {c->dst.outer, 0}, {c->src.outer, 0}};
         c = &turned;
     }
-    choose(c->len, c->dst.step, c->src.step)(dst, src, c);
+    choose(c)(dst, src, c);
 }

@@ -21,4 +21,18 @@ typedef struct sluice_blocks {
  * a few bytes apart. */
 void sluice_kernel_copy(unsigned char *dst, const unsigned char *src, const sluice_blocks *c);
 
+/* A loop for some shapes; what it needs beside the above is said where it is chosen. */
+typedef void sluice_kernel(unsigned char *restrict dst, const unsigned char *restrict src, const sluice_blocks *c);
+
+/* The loop with vectors for short blocks that become packed, c->dst.step == c->len; NULL if there is none. */
+sluice_kernel *sluice_sieve_choose(const sluice_blocks *c);
+
+/* ---- What kernels are written with ----------------------------------------------------------------------------- */
+
+#define ALWAYS static inline __attribute__((always_inline))
+
+/* Keeps the compiler from seeing through two pointers or steps of a loop: from steps that it does not know it would
+ * derive more addresses than there are registers, and loads them from the stack in each turn. */
+#define OPAQUE(P, Q) __asm__("" : "+r"(P), "+r"(Q))
+
 #endif
