@@ -154,6 +154,14 @@ int main(void) {
                     check(len, len, step, n, where, where % 2);
                     check(len, len, step, n, where % 2, where);
                 }
+    /* One block, whose steps do not matter. */
+    for (int64_t len = 1; len <= 300; len++)
+        for (int64_t step = -len; step <= 2 * len; step += len) {
+            sluice_stride packed = {len, len}, odd = {step, step};
+            check_groups(len, 1, 1, packed, odd, 0, 1);
+            check_groups(len, 1, 1, odd, packed, 1, 0);
+            check_groups(len, 1, 1, odd, odd, 1, 1);
+        }
     check(5000, 5000, 7000, 3, 1, 1);
     check(60000, 60000, 60000, 1, 0, 1);
     printf("%ld shapes\n", cases);

@@ -73,26 +73,30 @@ ALWAYS void copy_rest(SIDES, size_t len, int64_t n) {
 ALWAYS void even(SIDES, size_t len, int64_t n) {
     for (; n >= 8; n -= 8, dst += 8 * dstep, src += 8 * sstep) {
         copy8(dst, dstep, src, sstep, len);
-        OPAQUE(dst, src);
+        OPAQUE(dst);
+        OPAQUE(src);
     }
     if (n & 7) copy_rest(dst, dstep, src, sstep, len, n);
 }
 
-/* They are not. */
+/* One step or both are not. */
 ALWAYS void any(SIDES, size_t len, int64_t n, int64_t ahead) {
     int64_t dstep3 = 3 * dstep, sstep3 = 3 * sstep;
-    OPAQUE(dstep3, sstep3);
+    if (!__builtin_constant_p(dstep)) OPAQUE(dstep3);
+    if (!__builtin_constant_p(sstep)) OPAQUE(sstep3);
     for (; n >= 8; n -= 8, dst += 4 * dstep, src += 4 * sstep) {
         if (ahead) fetch(src, ahead), fetch(src, ahead + 4 * sstep);
         copy2(dst, dstep, src, sstep, len);
         memcpy(dst + 2 * dstep, src + 2 * sstep, len);
         memcpy(dst + dstep3, src + sstep3, len);
         dst += 4 * dstep, src += 4 * sstep;
-        OPAQUE(dst, src);
+        OPAQUE(dst);
+        OPAQUE(src);
         copy2(dst, dstep, src, sstep, len);
         memcpy(dst + 2 * dstep, src + 2 * sstep, len);
         memcpy(dst + dstep3, src + sstep3, len);
-        OPAQUE(dst, src);
+        OPAQUE(dst);
+        OPAQUE(src);
     }
     if (n & 7) copy_rest(dst, dstep, src, sstep, len, n);
 }
@@ -108,7 +112,8 @@ ALWAYS void halves(SIDES, int64_t len, int64_t n, size_t half) {
     for (; n >= 2; n -= 2, dst += 2 * dstep, src += 2 * sstep) {
         copy_halves(dst, src, len, half);
         copy_halves(dst + dstep, src + sstep, len, half);
-        OPAQUE(dst, src);
+        OPAQUE(dst);
+        OPAQUE(src);
     }
     if (n > 0) copy_halves(dst, src, len, half);
 }
@@ -116,7 +121,8 @@ ALWAYS void halves(SIDES, int64_t len, int64_t n, size_t half) {
 ALWAYS void wide(byte *restrict dst, const byte *restrict src, int64_t sstep, int64_t len, int64_t n, size_t half) {
     for (; n > 4; n -= 4, dst += 4 * len, src += 4 * sstep) {
         copy4(dst, len, src, sstep, 2 * half);
-        OPAQUE(dst, src);
+        OPAQUE(dst);
+        OPAQUE(src);
     }
     for (; n > 1; n--, dst += len, src += sstep) memcpy(dst, src, 2 * half);
     if (n > 0) copy_halves(dst, src, len, half);
@@ -138,7 +144,8 @@ ALWAYS void moves(SIDES, int64_t len, int64_t n, int count, int64_t last) {
     for (; n > 0; n--, dst += dstep, src += sstep) {
         if (count >= 8) fetch(src, 2 * sstep);
         copy_moves(dst, src, len, count, last);
-        OPAQUE(dst, src);
+        OPAQUE(dst);
+        OPAQUE(src);
     }
 }
 
@@ -152,13 +159,18 @@ static __attribute__((noinline)) void by_call(SIDES, size_t len, int64_t n) {
         const byte *from = src;
         dst += dstep;
         src += sstep;
-        OPAQUE(dst, src);
+        OPAQUE(dst);
+        OPAQUE(src);
         fetch(src, 0), fetch(src, LINE);
         fetch4(dst, 0), fetch4(dst, 4 * LINE);
         if (len >= 4096) fetch4(dst, 8 * LINE), fetch4(dst, 12 * LINE);
         memcpy(to, from, len);
     }
     if (n > 0) memcpy(dst, src, len);
+}
+
+ALWAYS void by_plain_call(SIDES, size_t len, int64_t n) {
+    for (; n > 0; n--, dst += dstep, src += sstep) memcpy(dst, src, len);
 }
 
 /* ---- Kernels: the loops above within one over the groups ------------------------------------------------------- */
@@ -188,72 +200,92 @@ static __attribute__((noinline)) void by_call(SIDES, size_t len, int64_t n) {
         }                                                                                                              \
     }
 
-#define SPREAD(LEN)                                                                                                    \
+#define ANY(LEN)                                                                                                       \
+    KERNEL(any##LEN, any(dst, dstep, src, sstep, LEN, n, 0))                                                           \
+    KERNEL(spread##LEN##_by, any(dst, dstep, src, LEN, LEN, n, 0))                                                     \
     EVEN(spread##LEN##_by2, 2 * LEN, LEN, LEN)                                                                         \
     EVEN(spread##LEN##_by3, 3 * LEN, LEN, LEN)                                                                         \
-    EVEN(spread##LEN##_by4, 4 * LEN, LEN, LEN)                                                                         \
-    KERNEL(spread##LEN##_by, any(dst, dstep, src, LEN, LEN, n, 0))                                                     \
-    KERNEL(any##LEN, any(dst, dstep, src, sstep, LEN, n, 0))
-SPREAD(1)
-SPREAD(2) SPREAD(3) SPREAD(4) SPREAD(8) SPREAD(12) SPREAD(16) EVEN(pack16_by2, 16, 32, 16) EVEN(pack16_by3, 16, 48, 16)
-    EVEN(pack16_by4, 16, 64, 16) KERNEL(pack16_by, any(dst, 16, src, sstep, 16, n, 0))
-        KERNEL(pack1, any(dst, 1, src, sstep, 1, n, AHEAD)) KERNEL(pack2, any(dst, 2, src, sstep, 2, n, AHEAD))
+    EVEN(spread##LEN##_by4, 4 * LEN, LEN, LEN)
+#define ELEMENTS(X) X(1) X(2) X(3) X(4) X(8) X(12) X(16)
+ELEMENTS(ANY)
 
-            KERNEL(wide4, wide(dst, src, sstep, 3, n, 2)) KERNEL(wide8, wide(dst, src, sstep, len, n, 4))
-                KERNEL(wide16, wide(dst, src, sstep, len, n, 8))
-                    KERNEL(halves8, halves(dst, dstep, src, sstep, len, n, 4))
-                        KERNEL(halves16, halves(dst, dstep, src, sstep, len, n, 8))
+EVEN(pack16_by2, 16, 32, 16)
+EVEN(pack16_by3, 16, 48, 16)
+EVEN(pack16_by4, 16, 64, 16)
+KERNEL(pack16_by, any(dst, 16, src, sstep, 16, n, 0))
+KERNEL(pack1, any(dst, 1, src, sstep, 1, n, AHEAD))
+KERNEL(pack2, any(dst, 2, src, sstep, 2, n, AHEAD))
+KERNEL(pack4, any(dst, 4, src, sstep, 4, n, AHEAD))
+
+KERNEL(wide3, wide(dst, src, sstep, 3, n, 2))
+KERNEL(wide8, wide(dst, src, sstep, len, n, 4))
+KERNEL(wide16, wide(dst, src, sstep, len, n, 8))
+KERNEL(halves8, halves(dst, dstep, src, sstep, len, n, 4))
+KERNEL(halves16, halves(dst, dstep, src, sstep, len, n, 8))
+
+KERNEL(pack32, any(dst, 32, src, sstep, 32, n, 0))
+KERNEL(pack48, any(dst, 48, src, sstep, 48, n, 0))
+KERNEL(pack64, any(dst, 64, src, sstep, 64, n, 0))
+KERNEL(spread32, any(dst, dstep, src, 32, 32, n, 0))
+KERNEL(spread48, any(dst, dstep, src, 48, 48, n, 0))
+KERNEL(spread64, any(dst, dstep, src, 64, 64, n, 0))
+
 #define MOVES(COUNT)                                                                                                   \
     KERNEL(moves##COUNT##_0, moves(dst, dstep, src, sstep, 16 * COUNT, n, COUNT, 16))                                  \
     KERNEL(moves##COUNT##_4, moves(dst, dstep, src, sstep, len, n, COUNT, 4))                                          \
     KERNEL(moves##COUNT##_8, moves(dst, dstep, src, sstep, len, n, COUNT, 8))                                          \
     KERNEL(moves##COUNT##_16, moves(dst, dstep, src, sstep, len, n, COUNT, 16))
-                            COUNTS(MOVES) KERNEL(calls, by_call(dst, dstep, src, sstep, (size_t)len, n))
-                                KERNEL(longer, for (int64_t i = 0; i < n; i++)
-                                                   memcpy(dst + i * dstep, src + i * sstep, (size_t)len))
-                                    KERNEL(whole, memcpy(dst, src, (size_t)len *(size_t)n))
+COUNTS(MOVES)
+KERNEL(calls, by_call(dst, dstep, src, sstep, (size_t)len, n))
+KERNEL(longer, by_plain_call(dst, dstep, src, sstep, (size_t)len, n))
+KERNEL(whole, memcpy(dst, src, (size_t)(len *n)))
 
 /* ---- Which ----------------------------------------------------------------------------------------------------- */
 
+/* Loops for the steps 2 * len, 3 * len and 4 * len, and at first one for all. */
+typedef sluice_kernel *const by_step[4];
 #define BY(NAME)                                                                                                       \
-    { NAME##_by, NAME##_by, NAME##_by2, NAME##_by3, NAME##_by4 }
+    { NAME##_by, NAME##_by2, NAME##_by3, NAME##_by4 }
 
-                                        static sluice_kernel *of_steps(sluice_kernel *const by[5], int64_t len,
-                                                                       int64_t step) {
-    return by[step <= 4 * len && step % len == 0 ? step / len : 0];
+/* The step of one block may be any number. */
+static sluice_kernel *of(by_step list, int64_t len, int64_t step) {
+    return list[step >= 2 * len && step <= 4 * len && step % len == 0 ? step / len - 1 : 0];
 }
 
 /* len <= 16 */
 static sluice_kernel *choose_short(const sluice_blocks *c) {
-    static sluice_kernel *const spreads[17][5] = {[1] = BY(spread1),  BY(spread2),       BY(spread3),
-                                                  BY(spread4),        [8] = BY(spread8), [12] = BY(spread12),
-                                                  [16] = BY(spread16)};
-    static sluice_kernel *const pack16s[5] = BY(pack16);
-    static sluice_kernel *const wides[17] = {[1] = pack1, pack2,  wide4,  [5] = wide8, wide8,  wide8, [9] = wide16,
-                                             wide16,      wide16, wide16, wide16,      wide16, wide16};
-    static sluice_kernel *const others[17] = {[1] = any1, any2,     any3,     any4,     halves8,  halves8,
-                                              halves8,    any8,     halves16, halves16, halves16, any12,
-                                              halves16,   halves16, halves16, any16};
+    static by_step pack16 = BY(pack16);
+    static by_step spread[17] = {[1] = BY(spread1), [2] = BY(spread2),   [3] = BY(spread3),  [4] = BY(spread4),
+                                 [8] = BY(spread8), [12] = BY(spread12), [16] = BY(spread16)};
+    static sluice_kernel *const pack[] = {NULL, pack1,  pack2,  wide3,  pack4,  wide8,  wide8,  wide8,
+                                          any8, wide16, wide16, wide16, wide16, wide16, wide16, wide16};
+    static sluice_kernel *const any[] = {NULL,    any1,     any2,     any3,     any4,     halves8,
+                                         halves8, halves8,  any8,     halves16, halves16, halves16,
+                                         any12,   halves16, halves16, halves16, any16};
     int64_t len = c->len;
     if (c->dst.step == len) {
-        sluice_kernel *found = sluice_sieve_choose(c);
-        if (found) return found;
-        if (len == 16) return of_steps(pack16s, len, c->src.step);
-        if (wides[len]) return wides[len];
-    } else if (c->src.step == len && spreads[len][0]) {
-        return of_steps(spreads[len], len, c->dst.step);
+        sluice_kernel *sieve = sluice_sieve_choose(c);
+        return sieve ? sieve : len == 16 ? of(pack16, len, c->src.step) : pack[len];
     }
-    return others[len];
+    return c->src.step == len && spread[len][0] ? of(spread[len], len, c->dst.step) : any[len];
+}
+
+/* 17 ... 256 */
+static sluice_kernel *choose_moves(const sluice_blocks *c) {
+#define MOVES_NAMES(COUNT) {moves##COUNT##_0, moves##COUNT##_4, moves##COUNT##_8, moves##COUNT##_16},
+    static sluice_kernel *const moves[][4] = {COUNTS(MOVES_NAMES)};
+    static sluice_kernel *const pack[] = {pack32, pack48, pack64}, *const spread[] = {spread32, spread48, spread64};
+    int64_t len = c->len, last = len % 16;
+    if (len <= 64 && last == 0 && c->dst.step == len) return pack[len / 16 - 2];
+    if (len <= 64 && last == 0 && c->src.step == len) return spread[len / 16 - 2];
+    return moves[(len - 1) / 16 - 1][last == 0 ? 0 : last <= 4 ? 1 : last <= 8 ? 2 : 3];
 }
 
 static sluice_kernel *choose(const sluice_blocks *c) {
-#define MOVES_NAMES(COUNT) {moves##COUNT##_0, moves##COUNT##_4, moves##COUNT##_8, moves##COUNT##_16},
-    static sluice_kernel *const by_moves[][4] = {COUNTS(MOVES_NAMES)};
-    int64_t len = c->len, last = len % 16;
-    if (c->dst.step == len && c->src.step == len) return whole;
-    if (len <= 16) return choose_short(c);
-    if (len <= 256) return by_moves[(len - 1) / 16 - 1][last == 0 ? 0 : last <= 4 ? 1 : last <= 8 ? 2 : 3];
-    return len < 8192 ? calls : longer;
+    if (c->dst.step == c->len && c->src.step == c->len) return whole;
+    if (c->len <= 16) return choose_short(c);
+    if (c->len <= 256) return choose_moves(c);
+    return c->len < 8192 ? calls : longer;
 }
 
 void sluice_kernel_copy(unsigned char *dst, const unsigned char *src, const sluice_blocks *c) {

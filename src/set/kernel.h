@@ -31,8 +31,8 @@ sluice_kernel *sluice_sieve_choose(const sluice_blocks *c);
 
 #define ALWAYS static inline __attribute__((always_inline))
 
-/* Keeps the compiler from seeing through two pointers or steps of a loop: from steps that it does not know it would
- * derive more addresses than there are registers, and loads them from the stack in each turn. */
-#define OPAQUE(P, Q) __asm__("" : "+r"(P), "+r"(Q))
+/* Keeps the compiler from seeing through a pointer or step of a loop: from steps that it does not know it would derive
+ * more addresses than there are registers, and load them from the stack in each turn. */
+#define OPAQUE(P) __asm__("" : "+r"(P))
 
 #endif

@@ -54,18 +54,21 @@ ALWAYS int load2(const byte *p) {
     const int64_t douter = c->dst.outer - vectors * VECTOR, souter = c->src.outer - vectors * step;                    \
     int64_t turns = vectors / 4, ones = vectors % 4, step3 = 3 * step, dturn = 4 * VECTOR, sturn = 4 * step;           \
     if (vectors == 4 && !rest) turns = groups, dturn = c->dst.outer, sturn = c->src.outer, groups = 1;                 \
-    OPAQUE(step3, dturn);                                                                                              \
+    OPAQUE(step3);                                                                                                     \
+    OPAQUE(dturn);                                                                                                     \
     for (; groups > 0; groups--, dst += douter, src += souter) {                                                       \
         for (int64_t i = turns; i > 0; i--, dst += dturn, src += sturn) {                                              \
             MAKE(dst, src);                                                                                            \
             MAKE(dst + VECTOR, src + step);                                                                            \
             MAKE(dst + 2 * VECTOR, src + 2 * step);                                                                    \
             MAKE(dst + 3 * VECTOR, src + step3);                                                                       \
-            OPAQUE(dst, src);                                                                                          \
+            OPAQUE(dst);                                                                                               \
+            OPAQUE(src);                                                                                               \
         }                                                                                                              \
         for (int64_t i = ones; i > 0; i--, dst += VECTOR, src += step) {                                               \
             MAKE(dst, src);                                                                                            \
-            OPAQUE(dst, src);                                                                                          \
+            OPAQUE(dst);                                                                                               \
+            OPAQUE(src);                                                                                               \
         }                                                                                                              \
         if (rest) MAKE(dst - dback, src - sback);                                                                      \
     }
@@ -86,9 +89,11 @@ ALWAYS __m128i join4(const byte *p, int64_t step) {
 }
 
 ALWAYS void make_joined(byte *to, const byte *p, int64_t len, int64_t step) {
-    if (len == 2)
+    if (len == 2) {
+        /* Far strides are seen late by the hardware. A fetch may go beyond the buffer, a sum of pointers may not. */
+        __builtin_prefetch((const void *)((uintptr_t)p + 512));
         store(to, _mm_unpacklo_epi64(join2(p, step), join2(p + 4 * step, step)));
-    else if (len == 8)
+    } else if (len == 8)
         store(to, _mm_unpacklo_epi64(load8(p), load8(p + step)));
     else if (step == 8 || step == 12)
         store(to, join4(p, step));
@@ -144,13 +149,12 @@ ALWAYS SSSE3 void sift(ARGS, int loads) {
 
 #define SIFT(LOADS)                                                                                                    \
     static SSSE3 void sift##LOADS(ARGS) { sift(dst, src, c, LOADS); }
-SIFT(2)
-SIFT(3) SIFT(4) SIFT(5) SIFT(6) SIFT(7) SIFT(8)
+#define LOADS(X) X(2) X(3) X(4) X(5) X(6) X(7) X(8)
+LOADS(SIFT)
 
-    /* ---- Which -----------------------------------------------------------------------------------------------------
-     */
+/* ---- Which ----------------------------------------------------------------------------------------------------- */
 
-    sluice_kernel *sluice_sieve_choose(const sluice_blocks *c) {
+sluice_kernel *sluice_sieve_choose(const sluice_blocks *c) {
     static sluice_kernel *const joins[][5] = {
         {join4_by, join4_by, join4_by2, join4_by3, join4_by4},
         {join8_by, join8_by, join8_by2, join8_by3, join8_by4},
@@ -158,12 +162,13 @@ SIFT(3) SIFT(4) SIFT(5) SIFT(6) SIFT(7) SIFT(8)
     static sluice_kernel *const sifts[] = {sift2, sift3, sift4, sift5, sift6, sift7, sift8};
     int64_t len = c->len, step = c->src.step;
     if ((len != 1 && len != 2 && len != 4 && len != 8) || c->n < VECTOR / len) return NULL;
+    if (len == 4 && step > VECTOR) return NULL;
     if (len >= 4) return joins[len / 8][step <= 4 * len && step % len == 0 ? step / len : 0];
     /* The masks cost some ten nanoseconds, and each load three instructions; loads of the blocks one by one, two. */
     int64_t loads = step < VECTOR ? ((VECTOR / len - 1) * step + len + VECTOR - 1) / VECTOR : VECTOR;
     if (loads <= (len == 1 ? MAX_LOADS : 5) && c->n * c->groups >= 256 / len && __builtin_cpu_supports("ssse3"))
         return sifts[loads - 2];
-    return len == 2 && step <= VECTOR ? join2_by : NULL;
+    return len == 2 && step <= 4 * VECTOR ? join2_by : NULL;
 }
 
 #else
