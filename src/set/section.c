@@ -12,6 +12,7 @@
  */
 #include "set/section.h"
 #include "set/set.h"
+#include <errno.h>
 #include <inttypes.h>
 
 /* Dimension number i counted from the fastest. */
@@ -74,9 +75,49 @@ int sluice_section_product(sluice_set *out, const sluice_shape *shape, const int
     return sluice_pass(why, sluice_shop_close(&shop, out, list));
 }
 
+/* Nothing repeats irregularly in a box of single ranges, so each dimension is at most one level, in normal form as it
+ * comes: the levels are found from the fastest dimension on and then laid down from the slowest. This is the price of
+ * every small read, hence without the workshop, and with one allocation. */
+static int make_box(sluice_set *out, const sluice_shape *shape, const int64_t *step, const sluice_range *range) {
+    sluice_node level[SLUICE_MAX_DIMS], *top = level;
+    int64_t off = shape->header, period;
+    *top = sluice_node_blocks(0, shape->elem, shape->elem, 1);
+    for (int i = 0; i < shape->ndims; i++) {
+        const int d = by_speed(shape, i);
+        const int64_t n = range[d].count;
+        if (n == 0) {
+            sluice_set_free(out);
+            return 0;
+        }
+        off += range[d].start * step[d];
+        if (n == 1) continue;
+        const int64_t by = range[d].step * step[d];
+        if (top->n == 1 && by == top->len)
+            *top = sluice_node_blocks(0, n * by, n * by, 1);
+        else if (top->n == 1)
+            *top = sluice_node_blocks(0, top->len, by, n);
+        else if (sluice_mul(top->step, top->n, &period) && period == by)
+            top->n *= n;
+        else {
+            const sluice_node f = {.len = sluice_node_end(top), .step = by, .n = n, .isize = sluice_node_size(top)};
+            *++top = f;
+        }
+    }
+    const int32_t nlevels = (int32_t)(top - level) + 1;
+    sluice_node *node = sluice_mem_alloc((size_t)nlevels, sizeof *node);
+    if (!node) return -ENOMEM;
+    for (int32_t i = 0; i < nlevels; i++) {
+        node[i] = *top--;
+        if (i < nlevels - 1) node[i].inner = i + 1, node[i].ninner = 1;
+    }
+    node->off = off;
+    sluice_set_free(out);
+    *out = (sluice_set){sluice_node_size(node), 1, nlevels, node};
+    return 0;
+}
+
 int sluice_set_section(sluice_set *out, const sluice_shape *shape, const sluice_range *range, sluice_reason *why) {
     int64_t step[SLUICE_MAX_DIMS];
-    sluice_stripe stripe[SLUICE_MAX_DIMS * SLUICE_STRIPES] = {0};
     int error = sluice_section_shape(shape, step, why);
     if (error) return error;
     for (int d = 0; d < shape->ndims; d++) {
@@ -93,11 +134,8 @@ int sluice_set_section(sluice_set *out, const sluice_shape *shape, const sluice_
                                  "dimension %d: %" PRId64 " indices from %" PRId64 " by %" PRId64
                                  " pass its extent of %" PRId64,
                                  d, r.count, r.start, r.step, dim);
-        /* A step of 1 is one long block; anything else is blocks of one index. */
-        stripe[SLUICE_STRIPES * d] =
-            r.step == 1 ? (sluice_stripe){r.start, r.count, 0, 1} : (sluice_stripe){r.start, 1, r.step, r.count};
     }
-    return sluice_section_product(out, shape, step, stripe, why);
+    return sluice_pass(why, make_box(out, shape, step, range));
 }
 
 int sluice_set_memory(sluice_set *out, const sluice_shape *buffer, const int64_t *index, const int64_t *count,
