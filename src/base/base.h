@@ -52,8 +52,9 @@ int64_t sluice_lcm(int64_t a, int64_t b);
 /* Fills in *why (if not NULL) with the error's own text, unless error is 0, and returns it. */
 int sluice_pass(sluice_reason *why, int error);
 
-/* Fills in *why (if not NULL) and returns error, so that refusing is one statement. */
+/* Fills in *why (if not NULL) and returns error, so that refusing is one statement. Cold: what leads to a refusal is
+ * laid apart from what small transfers run through. */
 int sluice_refuse(sluice_reason *why, int error, int64_t pos, const char *format, ...)
-    __attribute__((format(printf, 4, 5)));
+    __attribute__((cold, format(printf, 4, 5)));
 
 #endif

@@ -22,7 +22,7 @@ static int need_buffer(sluice_io *io, int64_t want) {
 
 static bool room(const sluice_io_batch *b, int64_t buffered) {
     return b->n < b->plan.depth && b->nvector < SLUICE_IO_VECTOR &&
-           (buffered == 0 || buffered <= b->plan.buffer - b->used);
+           (buffered == 0 || buffered <= b->plan.window - b->used);
 }
 
 static void add(sluice_io_batch *b, sluice_io_segment seg, int first) {
@@ -80,7 +80,7 @@ static int add_run(sluice_io_batch *b, int64_t lo, int64_t end, const sluice_set
             hi = lo + b->plan.window;
             hi = sluice_set_prev(wanted, hi - 1) + 1; /* not into a gap */
         }
-        if (!direct) err = need_buffer(b->io, b->plan.buffer);
+        if (!direct) err = need_buffer(b->io, b->plan.window);
         if (err) return sluice_refuse(why, err, -1, "%s: no memory for a buffer", b->io->store->name);
         if (!room(b, direct ? 0 : hi - lo)) err = flush_now(b, flush, arg, why);
         if (err) break;

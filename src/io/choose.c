@@ -7,11 +7,11 @@
 #include "io/io.h"
 
 enum {
-    WINDOW = 256 << 10,    /* cached: what is read is still in the second-level cache when it is handed on */
-    COLD_WINDOW = 4 << 20, /* not cached: long enough that the device streams */
-    COLD_GAP = 64 << 10,   /* what a device streams in the time of one more access */
-    WRITE_CALL = 3,        /* a small cached write costs as much as so many small reads ... */
-    WRITE_BYTE = 3         /* ... and a byte read and written as so many bytes read */
+    WINDOW = 256 << 10,  /* still in the second-level cache when it is handed on; the system reads ahead by itself */
+    COLD_GAP = 64 << 10, /* what a device streams in the time of one more access, */
+    DEEP_GAP = 8 << 10,  /* and of one more among many in flight */
+    WRITE_CALL = 3,      /* a small cached write costs as much as so many small reads ... */
+    WRITE_BYTE = 3       /* ... and a byte read and written as so many bytes read */
 };
 
 sluice_io_plan sluice_io_choose(const sluice_io *io, bool write) {
@@ -28,13 +28,12 @@ sluice_io_plan sluice_io_choose(const sluice_io *io, bool write) {
     case SLUICE_AUTO:
     case SLUICE_MAPPED:
         if (cold)
-            p.gap = COLD_GAP;
+            p.gap = f->depth > 1 ? DEEP_GAP : COLD_GAP;
         else if (may_sieve)
             p.gap = (int64_t)(f->call / f->byte * (write ? (double)WRITE_CALL / WRITE_BYTE : 1.0));
     }
     /* Told to sieve, a window is all the memory there is: fewer, longer requests, as the method is described. */
-    p.window = io->method == SLUICE_SIEVE ? io->memory : sluice_min(cold ? COLD_WINDOW : WINDOW, io->memory);
-    p.buffer = cold && f->depth > 1 ? sluice_min(4 * p.window, io->memory) : p.window;
+    p.window = io->method == SLUICE_SIEVE ? io->memory : sluice_min(WINDOW, io->memory);
     return p;
 }
 

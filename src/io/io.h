@@ -45,8 +45,7 @@ enum { SLUICE_IO_LEAST = 4096 };                       /* bytes of memory that a
 /* How parts are requested. */
 typedef struct sluice_io_plan {
     int64_t gap;    /* gaps up to this are moved along */
-    int64_t window; /* longest range moved through the buffer at once */
-    int64_t buffer; /* bytes of buffer for all that is in flight */
+    int64_t window; /* bytes of buffer for all that is in flight */
     int depth;      /* requests in a batch, at most SLUICE_IO_DEPTH */
 } sluice_io_plan;
 

@@ -18,13 +18,14 @@ static void copy_part(void *arg) {
     sluice_move(&c->dst, &c->src, c->n);
 }
 
-/* Whether every byte of the set can be reached through the mapping; asks once per stretch. */
+/* Whether every byte of the set can be reached through the mapping; asks once per stretch. From the end, for where a
+ * file is read in order the system has fetched the beginning of what comes next, and that alone is of no use. */
 static bool all_ready(sluice_map *map, const sluice_set *file, bool fetch) {
-    int64_t x = sluice_set_lo(file), hi = sluice_set_hi(file);
-    while (x >= 0 && x < hi) {
-        int64_t end = (x / SLUICE_MAP_STRETCH + 1) * SLUICE_MAP_STRETCH;
-        if (!sluice_map_ready(map, x, sluice_min(end, hi) - x, fetch)) return false;
-        x = sluice_set_next(file, end);
+    int64_t lo = sluice_set_lo(file), end = sluice_set_hi(file);
+    while (end > lo) {
+        int64_t stretch = (end - 1) / SLUICE_MAP_STRETCH * SLUICE_MAP_STRETCH, from = sluice_max(stretch, lo);
+        if (!sluice_map_ready(map, from, end - from, fetch)) return false;
+        end = from > lo ? sluice_set_prev(file, from - 1) + 1 : lo;
     }
     return true;
 }
