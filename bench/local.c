@@ -7,8 +7,11 @@
  *   mmap      a loop over a mapping of the file that stays
  *   numpy, h5py, netCDF4   if python3 has them: numpy.memmap that stays, datasets that stay open
  *
- * Contenders take turns within each repetition; a figure is the median. Every read is verified, every write read back,
- * and the whole file after each pattern. Times never make the bench fail; wrong data does.
+ * Contenders take turns, in another order in each repetition; a figure is the median. Every read is verified, every
+ * write read back (through a mapping that no contender uses, so that it warms none up), and the whole file after each
+ * pattern. Right before it is timed, a contender moves one element elsewhere: what counts is the transfer, not that
+ * the others' turns drove its code out of the processor's cache. With --first it does not. Times never make the bench
+ * fail; wrong data does.
  */
 #include "bench.h"
 #include "patterns.h"
@@ -29,7 +32,8 @@ typedef struct field {
     int64_t n;
     char path[64];
     int fd;
-    unsigned char *map;
+    unsigned char *map;         /* the contender's */
+    const unsigned char *check; /* the verifier's */
     sluice_array *array;
 } field;
 
@@ -187,6 +191,13 @@ static void fill(field *f) {
     free(column);
 }
 
+static void open_array(field *f) {
+    sluice_desc d = {.format = SLUICE_RAW, .shape = {2, SLUICE_COLUMN_MAJOR, ELEM, 0, {f->n, f->n}}, .type = "uint32"};
+    if (!sluice_open(&f->array, f->path, SLUICE_WRITE, &d, NULL)) return;
+    fprintf(stderr, "local: %s\n", sluice_errmsg());
+    exit(1);
+}
+
 static void open_field(field *f, int64_t n) {
     f->n = n;
     snprintf(f->path, sizeof f->path, "local-%lld.bin", (long long)n);
@@ -195,17 +206,16 @@ static void open_field(field *f, int64_t n) {
     fill(f);
     if (fsync(f->fd)) die("fsync");
     f->map = mmap(NULL, (size_t)(n * n * ELEM), PROT_READ | PROT_WRITE, MAP_SHARED, f->fd, 0);
-    sluice_desc d = {.format = SLUICE_RAW, .shape = {2, SLUICE_COLUMN_MAJOR, ELEM, 0, {n, n}}, .type = "uint32"};
-    if (f->map == MAP_FAILED || sluice_open(&f->array, f->path, SLUICE_WRITE, &d, NULL)) {
-        fprintf(stderr, "local: %s\n", sluice_errmsg());
-        exit(1);
-    }
+    f->check = mmap(NULL, (size_t)(n * n * ELEM), PROT_READ, MAP_SHARED, f->fd, 0);
+    if (f->map == MAP_FAILED || f->check == MAP_FAILED) die("mmap");
+    open_array(f);
 }
 
 static void close_field(field *f) {
     if (!f->array) return;
     sluice_close(f->array);
     munmap(f->map, (size_t)(f->n * f->n * ELEM));
+    munmap((void *)(uintptr_t)f->check, (size_t)(f->n * f->n * ELEM));
     close(f->fd);
     unlink(f->path);
 }
@@ -216,7 +226,7 @@ static int64_t index_of(const job *j, int64_t k) { return at(j, k / j->nr, k % j
 static void verify(const job *j, const char *who, uint32_t salt) {
     for (int64_t k = 0; k < j->nr * j->nc; k++) {
         uint32_t got = j->buf[k], want = value(index_of(j, k)) + salt;
-        if (j->write) memcpy(&got, j->f->map + index_of(j, k) * ELEM, ELEM);
+        if (j->write) memcpy(&got, j->f->check + index_of(j, k) * ELEM, ELEM);
         if (got != want) {
             fprintf(stderr, "local: %s: element %lld is %u, not %u\n", who, (long long)k, got, want);
             exit(1);
@@ -227,7 +237,7 @@ static void verify(const job *j, const char *who, uint32_t salt) {
 static void verify_file(const field *f) {
     for (int64_t i = 0; i < f->n * f->n; i++) {
         uint32_t got;
-        memcpy(&got, f->map + i * ELEM, ELEM);
+        memcpy(&got, f->check + i * ELEM, ELEM);
         if (got != value(i)) {
             fprintf(stderr, "local: %s: element %lld was changed\n", f->path, (long long)i);
             exit(1);
@@ -239,13 +249,29 @@ static void prepare(const job *j, uint32_t salt) {
     for (int64_t k = 0; k < j->nr * j->nc; k++) j->buf[k] = j->write ? value(index_of(j, k)) + salt : 0;
 }
 
-static void make_cold(const field *f) {
-    if (fdatasync(f->fd)) die("fdatasync");
-    madvise(f->map, (size_t)(f->n * f->n * ELEM), MADV_DONTNEED);
-    posix_fadvise(f->fd, 0, 0, POSIX_FADV_DONTNEED);
+/* The system drops no page that is mapped, so the handle is opened anew. */
+static void make_cold(field *f) {
+    const size_t len = (size_t)(f->n * f->n * ELEM), page = (size_t)sysconf(_SC_PAGESIZE);
+    sluice_close(f->array);
+    madvise(f->map, len, MADV_DONTNEED);
+    madvise((void *)(uintptr_t)f->check, len, MADV_DONTNEED);
+    if (fdatasync(f->fd) || posix_fadvise(f->fd, 0, 0, POSIX_FADV_DONTNEED)) die("dropping the file from the cache");
+    unsigned char *in = malloc(len / page);
+    size_t left = 0;
+    if (mincore(f->map, len, in)) die("mincore");
+    for (size_t i = 0; i < len / page; i++) left += in[i] & 1;
+    free(in);
+    if (left > len / page / 100) {
+        fprintf(stderr, "local: %zu of %zu pages of %s stay in the cache\n", left, len / page, f->path);
+        exit(1);
+    }
+    open_array(f);
 }
 
 /* ---- The table ---- */
+
+typedef enum cache { WARM, FIRST, COLD } cache;
+static const char *const cache_names[] = {"warm", "first", "cold"};
 
 typedef struct contender {
     const char *name;
@@ -255,10 +281,22 @@ static contender contenders[10] = {{"sluice", by_sluice}, {"direct", by_calls}, 
                                    {"64K", by_64k},       {"1M", by_1m},        {"mmap", by_mmap}};
 static int ncontenders = 6;
 
-static double once(job *j, const contender *c, uint32_t salt, bool cold) {
+/* Moves the last element, which is in no pattern; a write leaves it as it is. */
+static void move_one(const job *j, const contender *c) {
+    const int64_t last = j->f->n - 1;
+    uint32_t element = value(last * j->f->n + last);
+    job one = *j;
+    one.r0 = one.c0 = last, one.nr = one.nc = one.rs = one.cs = 1;
+    one.range[0] = one.range[1] = (sluice_range){last, 1, 1};
+    one.buf = &element;
+    c->run(&one);
+}
+
+static double once(job *j, const contender *c, uint32_t salt, cache state) {
     double time;
     prepare(j, salt);
-    if (cold) make_cold(j->f);
+    if (c->run && state != FIRST) move_one(j, c);
+    if (state == COLD) make_cold(j->f);
     if (c->run) {
         double start = bench_now();
         c->run(j);
@@ -282,7 +320,18 @@ typedef struct means {
     int n;
 } means;
 
-static void measure(const pattern *p, field *f, int reps, bool cold, FILE *csv, means *m) {
+/* A new order each time, and the same ones in each run: whom one comes after makes a difference. */
+static void shuffle(int *order, int n) {
+    static uint32_t state = 1;
+    for (int i = n - 1; i > 0; i--) {
+        state = state * 1664525 + 1013904223;
+        int j = (int)((state >> 16) % (uint32_t)(i + 1)), swap = order[i];
+        order[i] = order[j];
+        order[j] = swap;
+    }
+}
+
+static void measure(const pattern *p, field *f, int reps, cache state, FILE *csv, means *m) {
     job j = {.f = f, .write = p->write, .r0 = p->row[0] - 1, .nr = pattern_count(p->row), .rs = p->row[2]};
     j.c0 = p->column[0] - 1, j.nc = pattern_count(p->column), j.cs = p->column[2];
     j.range[0] = (sluice_range){j.r0, j.nr, j.rs}, j.range[1] = (sluice_range){j.c0, j.nc, j.cs};
@@ -291,18 +340,22 @@ static void measure(const pattern *p, field *f, int reps, bool cold, FILE *csv, 
     static double times[10][MAX_REPS];
     double median[10], best = INFINITY;
     int wins = 1;
-    for (int r = -1; r < reps; r++) /* the first round warms up */
+    int order[10];
+    for (int c = 0; c < ncontenders; c++) order[c] = c;
+    for (int r = -1; r < reps; r++) { /* the first round warms up */
+        shuffle(order, ncontenders);
         for (int k = 0; k < ncontenders; k++) {
-            int c = (k + r + ncontenders) % ncontenders;
-            double t = once(&j, &contenders[c], p->write ? (uint32_t)(r + 2) * 10 + (uint32_t)c : 0, cold);
+            int c = order[k];
+            double t = once(&j, &contenders[c], p->write ? (uint32_t)(r + 2) * 10 + (uint32_t)c : 0, state);
             if (r >= 0) times[c][r] = t;
         }
+    }
     printf("%-8s", p->name);
     for (int c = 0; c < ncontenders; c++) {
         median[c] = bench_median(times[c], reps);
         printf(" %9.4f", median[c] / 1e6);
         if (csv)
-            fprintf(csv, "%s,%s,%s,%.1f,%.1f,%.1f\n", p->name, cold ? "cold" : "warm", contenders[c].name, median[c],
+            fprintf(csv, "%s,%s,%s,%.1f,%.1f,%.1f\n", p->name, cache_names[state], contenders[c].name, median[c],
                     times[c][0], times[c][reps - 1]);
         if (c > 0 && median[c] < best) best = median[c], wins = c;
     }
@@ -313,48 +366,54 @@ static void measure(const pattern *p, field *f, int reps, bool cold, FILE *csv, 
     if (ratio > m->worst) m->worst = ratio;
     if (p->write) {
         for (int c = 0; c < ncontenders; c++) /* peers have copies of their own to put back */
-            if (c == 0 || !contenders[c].run) once(&j, &contenders[c], 0, false);
+            if (c == 0 || !contenders[c].run) once(&j, &contenders[c], 0, WARM);
         verify_file(f);
     }
     free(j.buf);
     free(j.scratch);
 }
 
-static void table(field *small, field *large, int reps, bool cold, const char *only, FILE *csv) {
+static void table(field *small, field *large, int reps, cache state, const char *only, FILE *csv) {
     means read = {0}, write = {0};
-    printf("\n%s, milliseconds (median of %d)\n%-8s", cold ? "Cold" : "Warm", reps, "");
+    printf("\n%s, milliseconds (median of %d)\n%-8s", cache_names[state], reps, "");
     for (int c = 0; c < ncontenders; c++) printf(" %9s", contenders[c].name);
     printf("  ratio  best other\n");
     for (int i = 0; i < PATTERNS; i++) {
         field *f = patterns[i].n == small->n ? small : large;
         if ((only && strncmp(patterns[i].name, only, strlen(only))) || f->n != patterns[i].n ||
-            (cold && patterns[i].write))
+            (state == COLD && patterns[i].write))
             continue;
-        measure(&patterns[i], f, reps, cold, csv, patterns[i].write ? &write : &read);
+        if (patterns[i].same) {
+            printf("%-8s as %s\n", patterns[i].name, patterns[i].same);
+            continue;
+        }
+        measure(&patterns[i], f, reps, state, csv, patterns[i].write ? &write : &read);
     }
     if (read.n)
-        printf("reads:  geometric mean of sluice / best other %.2f, worst %.2f\n", exp(read.log_sum / read.n),
-               read.worst);
+        printf("reads:  geometric mean of sluice / best other, each pattern once, %.2f, worst %.2f\n",
+               exp(read.log_sum / read.n), read.worst);
     if (write.n)
-        printf("writes: geometric mean of sluice / best other %.2f, worst %.2f\n", exp(write.log_sum / write.n),
-               write.worst);
+        printf("writes: geometric mean of sluice / best other, each pattern once, %.2f, worst %.2f\n",
+               exp(write.log_sum / write.n), write.worst);
 }
 
 int main(int argc, char **argv) {
     int reps = 11, quick = 0, cold = 0, opt;
+    cache warm = WARM;
     const char *only = NULL, *csv_name = NULL, *peers = NULL;
     static const struct option options[] = {{"quick", 0, 0, 'q'}, {"cold", 0, 0, 'c'}, {"only", 1, 0, 'o'},
                                             {"reps", 1, 0, 'r'},  {"csv", 1, 0, 's'},  {"peers", 1, 0, 'p'},
-                                            {"help", 0, 0, 'h'},  {0, 0, 0, 0}};
+                                            {"first", 0, 0, 'f'}, {"help", 0, 0, 'h'}, {0, 0, 0, 0}};
     while ((opt = getopt_long(argc, argv, "", options, NULL)) != -1) switch (opt) {
         case 'q': quick = 1; break;
         case 'c': cold = 1; break;
+        case 'f': warm = FIRST; break;
         case 'o': only = optarg; break;
         case 's': csv_name = optarg; break;
         case 'p': peers = optarg; break;
         case 'r': reps = atoi(optarg); break;
         default:
-            printf("usage: local [--quick] [--cold] [--only T5] [--reps N] [--csv FILE] [--peers peers.py]\n"
+            printf("usage: local [--quick] [--cold] [--first] [--only T5] [--reps N] [--csv FILE] [--peers peers.py]\n"
                    "Makes files of 64 MiB and 1 GiB in the current folder and removes them.\n");
             return opt == 'h' ? 0 : 2;
         }
@@ -367,8 +426,8 @@ int main(int argc, char **argv) {
     static field small, large;
     open_field(&small, 4096);
     if (!quick && (!only || !strncmp(only, "T8", 2))) open_field(&large, 16384);
-    table(&small, &large, reps, false, only, csv);
-    if (cold) table(&small, &large, reps < 5 ? reps : 5, true, only, csv);
+    table(&small, &large, reps, warm, only, csv);
+    if (cold) table(&small, &large, reps < 5 ? reps : 5, COLD, only, csv);
     close_field(&small);
     close_field(&large);
     if (csv && fclose(csv)) die(csv_name);
