@@ -127,20 +127,18 @@ int sluice_all_run(sluice_array *a, bool write, const sluice_io_part *part, int 
 }
 
 static int move_all(sluice_array *a, bool write, const sluice_part *part, int n) {
-    sluice_request *r = NULL;
-    sluice_reason why;
+    sluice_request r;
     if (!a->collective) return (write ? sluice_write_parts : sluice_read_parts)(a, part, n);
-    int err = sluice_bind(&r, a, write, part, n, &why);
+    int err = sluice_bind(&r, a, write, part, n, &r.why);
     sluice_background_drain(a);
-    if (r) {
-        r->together = true;
-        err = sluice_transfer_run(r);
-        why = r->why;
-        sluice_bind_free(r);
+    if (err) {
+        err = sluice_all_run(a, write, NULL, 0, NULL, true, err, &r.why);
     } else {
-        err = sluice_all_run(a, write, NULL, 0, NULL, true, err, &why);
+        r.together = true;
+        err = sluice_transfer_run(&r);
+        sluice_bind_free(&r);
     }
-    return err ? sluice_errmsg_set(&why) : 0;
+    return err ? sluice_errmsg_set(&r.why) : 0;
 }
 
 int sluice_read_parts_all(sluice_array *a, const sluice_part *part, int n) { return move_all(a, false, part, n); }
@@ -219,23 +217,26 @@ int sluice_write_dist_all(sluice_array *a, const sluice_dist *dist, const int *g
 /* A request that could not be made takes the spare one's place in the queue, so that the others do not wait in vain; if
  * that is taken too, it is carried out at once. */
 static int start_all(sluice_request **out, sluice_array *a, bool write, const sluice_part *part, int n) {
-    sluice_request *r = NULL;
     sluice_reason why;
     if (!a->collective) return (write ? sluice_write_start : sluice_read_start)(out, a, part, n);
-    int err = sluice_bind(&r, a, write, part, n, &why);
-    if (err && !a->spare_taken) {
-        r = &a->spare;
-        a->spare_taken = true;
-        *r = (sluice_request){.array = a, .write = write, .error = err, .why = why};
+    sluice_request *r = sluice_mem_alloc(1, sizeof *r);
+    int err = r ? sluice_bind(r, a, write, part, n, &why)
+                : sluice_refuse(&why, -ENOMEM, -1, "%s: no memory for a request", a->io.store->name);
+    if (err) {
+        sluice_mem_free(r);
+        r = a->spare_taken ? NULL : &a->spare;
+        if (r) *r = (sluice_request){.array = a, .write = write, .error = err, .why = why};
     }
     if (r) {
         r->together = true;
-        err = sluice_background_start(r, &why);
-        if (!err) {
+        if (!sluice_background_start(r, &why)) {
+            a->spare_taken |= r == &a->spare;
             *out = r;
             return 0;
         }
+        err = why.error;
         sluice_bind_free(r);
+        if (r != &a->spare) sluice_mem_free(r);
     }
     sluice_background_drain(a);
     sluice_all_run(a, write, NULL, 0, NULL, true, err, &why);

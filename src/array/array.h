@@ -20,10 +20,12 @@ struct sluice_request {
     bool together;   /* a collective call */
     bool background; /* on the handle's thread */
     int n, error;
-    sluice_bound_part *bound;
+    sluice_bound_part *bound; /* n of each; those of a single part are here */
     sluice_io_part *part;
-    sluice_reason why;
+    sluice_bound_part one_bound;
+    sluice_io_part one_part;
     sluice_request *next;
+    sluice_reason why;
 };
 
 struct sluice_array {
@@ -58,8 +60,9 @@ sluice_reason sluice_errmsg_reason(int error);
 int sluice_errmsg_set(const sluice_reason *why);
 int sluice_errmsg_fail(int error, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* bind.c. Makes and frees the sets of a transfer; every argument is checked here. */
-int sluice_bind(sluice_request **r, sluice_array *a, bool write, const sluice_part *part, int n, sluice_reason *why);
+/* bind.c. Fills in a request, which then stays where it is, with the sets of its parts, and frees those; every argument
+ * is checked here. After a failure there is nothing to free. */
+int sluice_bind(sluice_request *r, sluice_array *a, bool write, const sluice_part *part, int n, sluice_reason *why);
 void sluice_bind_free(sluice_request *r);
 
 /* bind.c. 0, or why the array cannot be written. */

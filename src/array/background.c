@@ -97,6 +97,10 @@ int sluice_wait(sluice_request *r) {
     int err = r->error;
     if (err) sluice_errmsg_set(&r->why);
     sluice_bind_free(r);
+    if (r == &a->spare)
+        a->spare_taken = false;
+    else
+        sluice_mem_free(r);
     return err;
 }
 

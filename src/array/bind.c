@@ -83,36 +83,43 @@ int sluice_bind_allowed(const sluice_array *a, bool write, sluice_reason *why) {
     return 0;
 }
 
-int sluice_bind(sluice_request **out, sluice_array *a, bool write, const sluice_part *part, int n, sluice_reason *why) {
+/* The memory for n parts: one piece, or none if the request has it already. */
+static bool make_room(sluice_request *r) {
+    r->bound = &r->one_bound;
+    r->part = &r->one_part;
+    if (r->n > 1) {
+        r->bound = sluice_mem_alloc((size_t)r->n, sizeof *r->bound + sizeof *r->part);
+        r->part = (sluice_io_part *)(r->bound + r->n);
+    }
+    return r->bound != NULL;
+}
+
+int sluice_bind(sluice_request *r, sluice_array *a, bool write, const sluice_part *part, int n, sluice_reason *why) {
     const char *call = write ? "write" : "read", *name = a->io.store->name;
     if (n < 0) return sluice_refuse(why, SLUICE_E_ARGUMENT, -1, "%s %s: %d parts", call, name, n);
     int err = sluice_bind_allowed(a, write, why);
     if (err) return err;
-    /* One piece of memory: the request, then what its parts need. */
-    size_t each = sizeof(sluice_io_part) + sizeof(sluice_bound_part);
-    sluice_request *r = sluice_mem_alloc(1, sizeof *r + (size_t)n * each);
-    if (!r) return sluice_refuse(why, -ENOMEM, -1, "%s %s: no memory for %d parts", call, name, n);
-    memset(r, 0, sizeof *r + (size_t)n * each);
     r->array = a;
     r->write = write;
+    r->done = r->together = r->background = false;
     r->n = n;
-    r->part = (sluice_io_part *)(r + 1);
-    r->bound = (sluice_bound_part *)(r->part + n);
+    r->error = 0;
+    r->next = NULL;
+    if (!make_room(r)) return sluice_refuse(why, -ENOMEM, -1, "%s %s: no memory for %d parts", call, name, n);
     for (int i = 0; i < n && !err; i++) {
         int64_t count[SLUICE_MAX_DIMS];
-        sluice_reason detail = {.error = 0};
+        sluice_reason detail;
         sluice_bound_part *b = &r->bound[i];
+        *b = (sluice_bound_part){SLUICE_SET_EMPTY, SLUICE_SET_EMPTY};
+        detail.error = 0;
         err = bind_file(&b->file, count, &a->desc.shape, &part[i], &detail);
         if (!err) err = bind_memory(&b->mem, count, &a->desc.shape, &part[i], &detail);
         r->part[i] = (sluice_io_part){&b->file, {part[i].buf, part[i].buf_dim ? &b->mem : NULL, 0, 0}};
-        if (err)
-            sluice_refuse(why, err, i, "%s %s: %s", call, name,
-                          detail.error == err ? detail.text : sluice_strerror(err));
-    }
-    if (err)
+        if (!err) continue;
+        sluice_refuse(why, err, i, "%s %s: %s", call, name, detail.error == err ? detail.text : sluice_strerror(err));
+        r->n = i + 1;
         sluice_bind_free(r);
-    else
-        *out = r;
+    }
     return err;
 }
 
@@ -121,8 +128,5 @@ void sluice_bind_free(sluice_request *r) {
         sluice_set_free(&r->bound[i].file);
         sluice_set_free(&r->bound[i].mem);
     }
-    if (r == &r->array->spare)
-        r->array->spare_taken = false;
-    else
-        sluice_mem_free(r);
+    if (r->bound != &r->one_bound) sluice_mem_free(r->bound);
 }

@@ -1,5 +1,6 @@
 /* transfer.c: reading and writing parts, now or in the background. */
 #include "array/array.h"
+#include <errno.h>
 #include <string.h>
 
 /* Turns the bytes of n units of `unit` bytes around. */
@@ -38,26 +39,30 @@ int sluice_transfer_run(sluice_request *r) {
 }
 
 static int now(sluice_array *a, bool write, const sluice_part *part, int n) {
-    sluice_request *r;
-    sluice_reason why;
-    if (sluice_bind(&r, a, write, part, n, &why)) return sluice_errmsg_set(&why);
+    sluice_request r;
+    if (sluice_bind(&r, a, write, part, n, &r.why)) return sluice_errmsg_set(&r.why);
     sluice_background_drain(a);
-    int err = sluice_transfer_run(r);
-    if (err) sluice_errmsg_set(&r->why);
-    sluice_bind_free(r);
+    int err = sluice_transfer_run(&r);
+    if (err) sluice_errmsg_set(&r.why);
+    sluice_bind_free(&r);
     return err;
 }
 
 static int later(sluice_request **out, sluice_array *a, bool write, const sluice_part *part, int n) {
-    sluice_request *r;
     sluice_reason why;
-    if (sluice_bind(&r, a, write, part, n, &why)) return sluice_errmsg_set(&why);
-    if (sluice_background_start(r, &why)) {
+    sluice_request *r = sluice_mem_alloc(1, sizeof *r);
+    if (!r) return sluice_errmsg_fail(-ENOMEM, "%s: no memory for a request", a->io.store->name);
+    int err = sluice_bind(r, a, write, part, n, &why);
+    if (!err) {
+        err = sluice_background_start(r, &why);
+        if (!err) {
+            *out = r;
+            return 0;
+        }
         sluice_bind_free(r);
-        return sluice_errmsg_set(&why);
     }
-    *out = r;
-    return 0;
+    sluice_mem_free(r);
+    return sluice_errmsg_set(&why);
 }
 
 int sluice_read_parts(sluice_array *a, const sluice_part *part, int n) { return now(a, false, part, n); }
