@@ -67,9 +67,9 @@ typedef struct locker {
 static int child_locks(const locker *l) {
     sluice_reason why;
     for (int i = 0; i < 2; i++) {
-        if (sluice_store_lock(l->s, 10, 10, true, &why)) return 1;
+        if (sluice_store_lock(l->s, 10, 10, SLUICE_LOCK, &why)) return 1;
         if (write(l->done, "x", 1) != 1) return 2;
-        if (sluice_store_lock(l->s, 10, 10, false, &why)) return 3;
+        if (sluice_store_lock(l->s, 10, 10, SLUICE_UNLOCK, &why)) return 3;
     }
     return sluice_store_close(l->s);
 }
@@ -83,7 +83,7 @@ static void test_lock(kind k) {
         return;
     }
     unlink(in_scratch("lock")); /* it need not have its name any more */
-    CHECK(sluice_store_lock(s, 0, 20, true, &why) == 0, "%s", why.text);
+    CHECK(sluice_store_lock(s, 0, 20, SLUICE_LOCK, &why) == 0, "%s", why.text);
     fflush(NULL);
     pid_t child = fork();
     if (!child) {
@@ -92,10 +92,11 @@ static void test_lock(kind k) {
     }
     struct pollfd ready = {pipes[0], POLLIN, 0};
     CHECK(poll(&ready, 1, 200) == 0, "%s: the child shares the lock", kind_name[k]);
-    CHECK(sluice_store_lock(s, 0, 20, false, &why) == 0, "%s", why.text);
+    CHECK(sluice_store_lock(s, 0, 20, SLUICE_UNLOCK, &why) == 0, "%s", why.text);
     CHECK(poll(&ready, 1, 5000) == 1, "%s: the child gets the lock", kind_name[k]);
     CHECK(waitpid(child, &status, 0) == child && status == 0, "%s: status %x", kind_name[k], status);
-    CHECK(sluice_store_lock(s, 0, 20, true, &why) == 0 && sluice_store_lock(s, 0, 20, false, &why) == 0, "after it");
+    CHECK(sluice_store_lock(s, 0, 20, SLUICE_LOCK, &why) == 0 && sluice_store_lock(s, 0, 20, SLUICE_UNLOCK, &why) == 0,
+          "after it");
     close(pipes[0]);
     close(pipes[1]);
     CHECK(sluice_store_close(s) == 0, "close");

@@ -93,8 +93,8 @@ static bool scenario(kind k, sluice_fault_kind fault, int error, int64_t nth) {
     int64_t size = sluice_store_size(s, &why);
     failed += size < 0;
     int before = failed;
-    failed += sluice_store_lock(s, 10, 10, true, &why) != 0;
-    failed += sluice_store_lock(s, 10, 10, false, &why) != 0;
+    failed += sluice_store_lock(s, 10, 10, SLUICE_LOCK, &why) != 0;
+    failed += sluice_store_lock(s, 10, 10, SLUICE_UNLOCK, &why) != 0;
     int synced = sluice_store_sync(s, &why);
     failed += synced != 0;
     CHECK(!synced || sluice_store_sync(s, &why) == synced, "%s: a failed sync is final", name);

@@ -324,7 +324,8 @@ static void test_shims(void) {
     CHECK(sluice_store_read(t, 3, buf, 4, &why) == 0 && !memcmp(buf, "abcd", 4), "%s", why.text);
     sluice_fault_set(s, 2, SLUICE_FAULT_EINTR, 0);
     CHECK(sluice_store_size(t, &why) == 7 && sluice_store_resize(t, 5, &why) == 0, "%s", why.text);
-    CHECK(sluice_store_lock(t, 1, 2, true, &why) == 0 && sluice_store_lock(t, 1, 2, false, &why) == 0, "lock");
+    CHECK(sluice_store_lock(t, 1, 2, SLUICE_LOCK, &why) == 0 && sluice_store_lock(t, 1, 2, SLUICE_UNLOCK, &why) == 0,
+          "lock");
     sluice_fault_set(s, 1, SLUICE_FAULT_ERROR, ENOSPC);
     CHECK(sluice_store_sync(t, &why) == -ENOSPC, "sync");
     CHECK(sluice_store_sync(t, &why) == -ENOSPC, "a failed sync is final");
@@ -356,9 +357,9 @@ static atomic_int locked;
 
 static void *lock_second(void *arg) {
     sluice_reason why;
-    CHECK(sluice_store_lock(arg, 50, 100, true, &why) == 0, "%s", why.text);
+    CHECK(sluice_store_lock(arg, 50, 100, SLUICE_LOCK, &why) == 0, "%s", why.text);
     locked = 1;
-    CHECK(sluice_store_lock(arg, 50, 100, false, &why) == 0, "%s", why.text);
+    CHECK(sluice_store_lock(arg, 50, 100, SLUICE_UNLOCK, &why) == 0, "%s", why.text);
     return NULL;
 }
 
@@ -368,15 +369,24 @@ static void test_lock(void) {
     pthread_t thread;
     if (sluice_store_open(&a, in_scratch("lock"), SLUICE_STORE_REPLACE, &why)) return;
     if (sluice_store_open(&b, in_scratch("lock"), SLUICE_STORE_WRITE, &why)) return;
-    CHECK(sluice_store_lock(a, 0, 0, true, &why) == 0, "an empty range, which must not lock to the end");
-    CHECK(sluice_store_lock(a, 100, 10, true, &why) == 0, "%s", why.text);
-    CHECK(sluice_store_lock(b, 0, 100, true, &why) == 0, "a neighbour");
+    CHECK(sluice_store_lock(a, 0, 0, SLUICE_LOCK, &why) == 0, "an empty range, which must not lock to the end");
+    CHECK(sluice_store_lock(a, 100, 10, SLUICE_LOCK, &why) == 0, "%s", why.text);
+    CHECK(sluice_store_lock(b, 0, 100, SLUICE_LOCK, &why) == 0, "a neighbour");
     pthread_create(&thread, NULL, lock_second, b);
     usleep(50000);
     CHECK(!locked, "two handles hold the same bytes");
-    CHECK(sluice_store_lock(a, 100, 10, false, &why) == 0, "%s", why.text);
+    CHECK(sluice_store_lock(a, 100, 10, SLUICE_UNLOCK, &why) == 0, "%s", why.text);
     pthread_join(thread, NULL);
     CHECK(locked, "the lock was not handed over");
+    CHECK(sluice_store_lock(b, 0, 100, SLUICE_UNLOCK, &why) == 0, "%s", why.text);
+    CHECK(sluice_store_lock(a, 5, 1, SLUICE_LOCK_SHARED, &why) == 0, "%s", why.text);
+    CHECK(sluice_store_lock(b, 5, 1, SLUICE_LOCK_TEST, &why) == -EBUSY, "a test does not see a shared lock");
+    CHECK(sluice_store_lock(b, 6, 1, SLUICE_LOCK_TEST, &why) == 0, "a test sees a lock beside its range");
+    CHECK(sluice_store_lock(a, 5, 1, SLUICE_LOCK_TEST, &why) == 0, "a test sees the handle's own lock");
+    CHECK(sluice_store_lock(b, 0, 100, SLUICE_LOCK_SHARED, &why) == 0, "two shared locks exclude each other");
+    CHECK(sluice_store_lock(a, 5, 1, SLUICE_UNLOCK, &why) == 0, "%s", why.text);
+    CHECK(sluice_store_lock(b, 0, 100, SLUICE_UNLOCK, &why) == 0, "%s", why.text);
+    CHECK(sluice_store_lock(b, 5, 1, SLUICE_LOCK_TEST, &why) == 0, "a test sees a lock that is gone");
     sluice_store_close(a);
     sluice_store_close(b);
 }

@@ -129,8 +129,8 @@ int main(void) {
     CHECK(sluice_store_xfer(&f.s, false, &r, 1, &moved, &why) == 0 && moved == ALL && f.asked == ALL, "bytes");
     CHECK(f.widest == IOV_MAX && f.calls == 6, "%" PRId64 " in %d", f.widest, f.calls);
 
-    CHECK(sluice_store_lock(&f.s, 0, 1, true, &why) == -ENOTSUP, "no lock");
-    CHECK(sluice_store_lock(&f.s, -1, 1, true, &why) == SLUICE_E_ARGUMENT, "negative");
+    CHECK(sluice_store_lock(&f.s, 0, 1, SLUICE_LOCK, &why) == -ENOTSUP, "no lock");
+    CHECK(sluice_store_lock(&f.s, -1, 1, SLUICE_LOCK, &why) == SLUICE_E_ARGUMENT, "negative");
     sluice_map *map = NULL;
     CHECK(sluice_map_open(&map, &f.s, false) == -ENOTSUP, "no map");
     return verdict();

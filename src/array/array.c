@@ -39,8 +39,9 @@ static int open_store(sluice_store **s, const char *path, sluice_store_mode mode
 
 /* Whether the file system locks ranges; asked once, on a range that no one transfers. */
 static bool try_lock(sluice_store *s) {
-    const int64_t nowhere = INT64_MAX - 1;
-    return !sluice_store_lock(s, nowhere, 1, true, NULL) && !sluice_store_lock(s, nowhere, 1, false, NULL);
+    const int64_t nowhere = INT64_MAX - 2;
+    return !sluice_store_lock(s, nowhere, 1, SLUICE_LOCK_SHARED, NULL) &&
+           !sluice_store_lock(s, nowhere, 1, SLUICE_UNLOCK, NULL);
 }
 
 int sluice_array_adopt(sluice_array **out, sluice_store *store, const sluice_desc *d, bool writable,

@@ -79,7 +79,7 @@ static int help_oneself(call *x, sluice_reason *why) {
     }
     int left = 0;
     for (int i = 0; i < x->n; i++)
-        if (!sluice_io_mapped(x->io, false, &x->part[i])) x->part[left++] = x->part[i];
+        if (!sluice_io_mapped(x->io, false, &x->part[i], false)) x->part[left++] = x->part[i];
     x->helped = left < x->n;
     x->n = left;
     return 0;
@@ -90,7 +90,8 @@ static bool would_write_own(call *x) {
     if (x->c->together.way != SLUICE_WAY_AUTO) return x->c->together.way == SLUICE_WAY_OWN;
     for (int i = 0; i < x->n; i++) {
         const sluice_set *file = x->part[i].file;
-        if (file->size / LONG_RUN < sluice_set_nruns(file) && !sluice_io_reachable(x->io, true, file)) return false;
+        if (file->size / LONG_RUN < sluice_set_nruns(file) && !sluice_io_reachable(x->io, true, file, false))
+            return false;
     }
     return true;
 }
@@ -165,13 +166,30 @@ static int consult(call *x, int err, int64_t *said, sluice_reason *why) {
     return err;
 }
 
-/* While aggregators read, change and write back their domains, no handle outside the group may: the first process
- * holds a lock on the range of all requests. Not sooner: a process that still writes alone may have to wait for it. */
-static int guard(call *x, int64_t shift, bool on, sluice_reason *why) {
+/* While aggregators read, change and write back their domains, no handle outside the group may write there: the first
+ * process locks the range of all requests for the group, whose own claims are given up for that (lock.c). Not sooner: a
+ * process that still writes alone may have to wait for it. *gaps becomes false if someone outside has claimed the file:
+ * then no gap may be moved along. */
+static int guard(call *x, int64_t shift, bool *gaps, sluice_reason *why) {
     sluice_collective *c = x->c;
     const sluice_plan *p = &c->pattern.plan;
     if (!x->write || c->exclusive || !c->locks) return 0;
-    int err = c->group->rank == 0 ? sluice_store_lock(x->io->store, p->lo + shift, p->hi - p->lo, on, why) : 0;
+    int err = sluice_io_disclaim(x->io, why);
+    err = sluice_agree(c->group, err, why, NULL, 0);
+    if (err) return err;
+    if (c->group->rank == 0) err = sluice_io_enter(x->io, p->lo + shift, p->hi - p->lo, true, why);
+    int64_t may = err != -EBUSY;
+    if (err == -EBUSY) err = sluice_io_enter(x->io, p->lo + shift, p->hi - p->lo, false, why);
+    err = sluice_agree(c->group, err, why, &may, 1);
+    *gaps = may;
+    return err;
+}
+
+static int unguard(call *x, int64_t shift, bool gaps, sluice_reason *why) {
+    sluice_collective *c = x->c;
+    const sluice_plan *p = &c->pattern.plan;
+    if (!x->write || c->exclusive || !c->locks) return 0;
+    int err = c->group->rank == 0 ? sluice_io_leave(x->io, p->lo + shift, p->hi - p->lo, gaps, why) : 0;
     return sluice_agree(c->group, err, why, NULL, 0);
 }
 
@@ -185,13 +203,14 @@ static int two_phase(call *x, int64_t shift, sluice_reason *why) {
         err = sluice_pattern_plan(c, x->io, x->extent, why);
         x->clock.plan += now() - start;
     }
-    if (!err) err = guard(x, shift, true, why);
+    bool gaps = true;
+    if (!err) err = guard(x, shift, &gaps, why);
     if (err) return err;
-    err = sluice_rounds(c, x->io, x->side, shift, &x->clock, &wanted, why);
+    err = sluice_rounds(c, x->io, x->side, shift, gaps, &x->clock, &wanted, why);
     err = sluice_agree(c->group, err, why, NULL, 0);
     if (!err) *(x->write ? &x->io->counts.wanted_written : &x->io->counts.wanted_read) += wanted;
     sluice_reason late;
-    int unlocked = guard(x, shift, false, err ? &late : why);
+    int unlocked = unguard(x, shift, gaps, err ? &late : why);
     return err ? err : unlocked;
 }
 

@@ -87,10 +87,11 @@ int sluice_pattern_learn(sluice_collective *c, sluice_io *io, bool write, const 
 int sluice_pattern_plan(sluice_collective *c, sluice_io *io, const sluice_extent *e, sluice_reason *why);
 void sluice_pattern_forget(sluice_pattern *p, int size);
 
-/* rounds.c. Collective. Carries the plan out, `shift` bytes further on in the file; side[i] is the memory of part i.
- * *wanted are the bytes copied from or to it, which count if all processes succeeded; returns our own error. */
-int sluice_rounds(sluice_collective *c, sluice_io *io, const sluice_side *side, int64_t shift, sluice_clock *clock,
-                  int64_t *wanted, sluice_reason *why);
+/* rounds.c. Collective. Carries the plan out, `shift` bytes further on in the file, for writes with or without gaps
+ * moved along; side[i] is the memory of part i. *wanted are the bytes copied from or to it, which count if all
+ * processes succeeded; returns our own error. */
+int sluice_rounds(sluice_collective *c, sluice_io *io, const sluice_side *side, int64_t shift, bool gaps,
+                  sluice_clock *clock, int64_t *wanted, sluice_reason *why);
 
 /* messages.c. Local, on leaders. Carries what the nodes want of each other in round k from the windows to the nodes, or
  * for writes the other way. */

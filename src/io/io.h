@@ -10,7 +10,7 @@
  * Direct, list and sieve are one piece of code: the file set is *covered* by a set whose small gaps are filled
  * (sluice_set_coarsen; no gap for direct, every gap for sieve) and the runs of the cover are requested. Where a run
  * of the cover is all wanted it goes straight to memory, else through the buffer. A write reads such a run first, in
- * a range that this handle owns or has locked.
+ * a range that this handle owns or has locked (lock.c).
  */
 #ifndef SLUICE_IO_H
 #define SLUICE_IO_H
@@ -18,6 +18,7 @@
 #include "sluice_io.h"
 #include "sluice_set.h"
 #include "store/store.h"
+#include <sys/types.h>
 
 typedef struct sluice_io {
     sluice_store *store;
@@ -26,6 +27,7 @@ typedef struct sluice_io {
     bool writable;
     bool exclusive; /* no one else writes the file */
     bool locks;     /* ranges can be locked */
+    pid_t claimer;  /* lock.c: others move no gaps; the process that said so */
     sluice_method method;
     int64_t memory; /* for all buffers */
     unsigned char *buf;
@@ -59,11 +61,22 @@ int64_t sluice_io_gap(const sluice_io *io, bool write);
 int sluice_io_read(sluice_io *io, const sluice_io_part *part, int n, sluice_reason *why);
 int sluice_io_write(sluice_io *io, const sluice_io_part *part, int n, sluice_reason *why);
 
-/* mapped.c. Local. true if the part was moved through the mapping of the file. */
-bool sluice_io_mapped(sluice_io *io, bool write, const sluice_io_part *part);
+/* mapped.c. Local. true if the part was moved through the mapping of the file. `fetch`: also if it is not cached. */
+bool sluice_io_mapped(sluice_io *io, bool write, const sluice_io_part *part, bool fetch);
+
+/* lock.c. Local. Whether the handle may write what is named, and nothing else, without locks, for good. */
+bool sluice_io_claim(sluice_io *io);
+
+/* lock.c. Local. Gives that up, until it is claimed again. */
+int sluice_io_disclaim(sluice_io *io, sluice_reason *why);
+
+/* lock.c. Local. Before and after a batch of requests writes within [lo, lo + len), with `gaps` or without. -EBUSY if
+ * it may not with gaps now, because of another handle; then there is nothing to leave. */
+int sluice_io_enter(sluice_io *io, int64_t lo, int64_t len, bool gaps, sluice_reason *why);
+int sluice_io_leave(sluice_io *io, int64_t lo, int64_t len, bool gaps, sluice_reason *why);
 
 /* mapped.c. Local. Whether it could be, now. */
-bool sluice_io_reachable(sluice_io *io, bool write, const sluice_set *file);
+bool sluice_io_reachable(sluice_io *io, bool write, const sluice_set *file, bool fetch);
 
 /* batch.c. Another limit; returns the old one. A buffer that is too large for it goes. */
 int64_t sluice_io_limit(sluice_io *io, int64_t memory);

@@ -1,7 +1,7 @@
 /* mapped.c: moving a part through the mapping of the file, if all of it is cached.
  *
- * Reading is copying. So is writing, and only what is named is stored, so that holes need no care; but it changes the
- * file behind the back of handles that read, change and write back a range, so the lock that keeps them out is taken.
+ * Reading is copying. So is writing, and only what is named is stored, so that holes need no care; handles that read,
+ * change and write back a range are kept out by a claim (lock.c).
  */
 #include "io/io.h"
 
@@ -38,26 +38,22 @@ static sluice_map *map_of(sluice_io *io) {
     return io->map;
 }
 
-bool sluice_io_reachable(sluice_io *io, bool write, const sluice_set *file) {
+bool sluice_io_reachable(sluice_io *io, bool write, const sluice_set *file, bool fetch) {
     bool forced = io->method == SLUICE_MAPPED;
     if (io->no_map || (io->method != SLUICE_AUTO && !forced) || !map_of(io)) return false;
     if (write && !sluice_map_writable(io->map)) return false;
     if (write && !forced && file->size / LONG_RUN >= sluice_set_nruns(file)) return false;
-    return all_ready(io->map, file, forced);
+    return all_ready(io->map, file, fetch || forced);
 }
 
 /* A fault on the way is no error yet: the requests that follow find out what is wrong and say so. */
-bool sluice_io_mapped(sluice_io *io, bool write, const sluice_io_part *part) {
+bool sluice_io_mapped(sluice_io *io, bool write, const sluice_io_part *part, bool fetch) {
     const sluice_set *file = part->file;
-    if (!sluice_io_reachable(io, write, file)) return false;
+    if (!sluice_io_reachable(io, write, file, fetch)) return false;
     sluice_side mapped = {sluice_map_base(io->map), file, 0, 0};
     copy c = {write ? mapped : part->mem, write ? part->mem : mapped, file->size};
-    int64_t lo = sluice_set_lo(file), len = sluice_set_hi(file) - lo;
-    bool lock = write && !io->exclusive && io->locks;
-    if (lock && sluice_store_lock(io->store, lo, len, true, NULL)) return false;
-    int err = sluice_map_guard(io->map, copy_part, &c);
-    if (lock && sluice_store_lock(io->store, lo, len, false, NULL)) return false;
-    if (err) return false;
+    if (write && !sluice_io_claim(io)) return false;
+    if (sluice_map_guard(io->map, copy_part, &c)) return false;
     *(write ? &io->counts.mapped_written : &io->counts.mapped_read) += c.n;
     *(write ? &io->counts.wanted_written : &io->counts.wanted_read) += c.n;
     return true;

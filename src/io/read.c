@@ -73,7 +73,7 @@ int sluice_io_read(sluice_io *io, const sluice_io_part *part, int n, sluice_reas
     sweep s = {n > 1 ? sluice_mem_alloc((size_t)n, sizeof *s.part) : &one, 0, 0};
     if (!s.part) return sluice_refuse(why, -ENOMEM, -1, "%s: no memory for %d parts", io->store->name, n);
     for (int i = 0; i < n; i++)
-        if (part[i].file->size && !sluice_io_mapped(io, false, &part[i])) s.part[s.n++] = &part[i];
+        if (part[i].file->size && !sluice_io_mapped(io, false, &part[i], false)) s.part[s.n++] = &part[i];
     if (s.n > 1) qsort(s.part, (size_t)s.n, sizeof *s.part, by_start);
     int err = s.n ? request(io, &s, why) : 0;
     if (n > 1) sluice_mem_free(s.part);

@@ -18,6 +18,7 @@ typedef struct work {
     sluice_io *io;
     const sluice_side *side;
     int64_t shift;
+    const sluice_set *cover; /* what of our domain is transferred */
     sluice_clock *clock;
     int64_t wanted; /* bytes copied from or to our memory */
     int error;
@@ -57,7 +58,7 @@ static void transfer_stretch(work *w, batch *b, task t, const sluice_stretch *s,
     const sluice_share *share = &w->c->pattern.share;
     sluice_cursor c;
     sluice_run run;
-    sluice_cursor_init(&c, &share->cover);
+    sluice_cursor_init(&c, w->cover);
     for (sluice_cursor_seek_offset(&c, s->lo); sluice_cursor_run(&c, &run) && run.off < s->hi;) {
         /* A window may end inside a gap, which then need not be moved. */
         int64_t lo = sluice_set_next(&share->wanted, run.off),
@@ -96,8 +97,8 @@ static void expect(work *w, int64_t k) {
     sluice_stretch t;
     for (sluice_stretches_first(&s, &p->plan, p->me, k); sluice_stretches_next(&s, &t);) {
         int64_t lo = sluice_set_next(&p->share.wanted, t.lo), hi = sluice_set_prev(&p->share.wanted, t.hi - 1) + 1;
-        bool dense = lo >= 0 && lo < hi &&
-                     sluice_set_rank(&p->share.cover, hi) - sluice_set_rank(&p->share.cover, lo) > (hi - lo) / 2;
+        bool dense =
+            lo >= 0 && lo < hi && sluice_set_rank(w->cover, hi) - sluice_set_rank(w->cover, lo) > (hi - lo) / 2;
         if (dense) sluice_store_expect(w->io->store, lo + w->shift, hi - lo);
     }
 }
@@ -205,10 +206,14 @@ static void write_rounds(work *w, int64_t rounds, bool nodes) {
     transfer(w, WRITE, rounds - 1);
 }
 
-int sluice_rounds(sluice_collective *c, sluice_io *io, const sluice_side *side, int64_t shift, sluice_clock *clock,
-                  int64_t *wanted, sluice_reason *why) {
-    work w = {.c = c, .io = io, .side = side, .shift = shift, .clock = clock, .why = why};
+int sluice_rounds(sluice_collective *c, sluice_io *io, const sluice_side *side, int64_t shift, bool gaps,
+                  sluice_clock *clock, int64_t *wanted, sluice_reason *why) {
     const sluice_pattern *p = &c->pattern;
+    work w = {.c = c, .io = io, .side = side, .shift = shift, .clock = clock, .why = why};
+    w.cover = gaps ? &p->share.cover : &p->share.wanted;
+    if (p->me >= 0 && !gaps && !p->share.exact)
+        w.error = sluice_refuse(why, SLUICE_E_COMPLEX, -1, "%s: too complex to write while others write the file, too",
+                                io->store->name);
     (p->write ? write_rounds : read_rounds)(&w, p->plan.rounds, c->group->nnodes > 1);
     io->counts.rounds += p->plan.rounds;
     *wanted = w.wanted;

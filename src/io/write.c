@@ -1,6 +1,5 @@
 /* write.c: writing parts. Where the cover of a part has holes, what is in them is read first and written back with
- * the rest; so that no one changes it in between, the range is locked unless the handle owns the file. All writes
- * take that lock: one that did not could fall between another handle's read and write, and be lost.
+ * the rest; so that no one changes it in between, the range is locked unless the handle owns the file (lock.c).
  */
 #include "io/io.h"
 #include <errno.h>
@@ -40,24 +39,35 @@ static int write_locked(sluice_io_batch *b, const sluice_io_part *part, sluice_r
 }
 
 static int flush(sluice_io_batch *b, void *arg, sluice_reason *why) {
-    sluice_store *s = b->io->store;
     int64_t lo = b->seg[0].lo, len = b->seg[b->n - 1].hi - lo;
-    if (b->io->exclusive || !b->io->locks) return write_locked(b, arg, why);
-    int err = sluice_store_lock(s, lo, len, true, why);
+    bool gaps = false;
+    for (int i = 0; i < b->n; i++) gaps |= b->seg[i].holes;
+    int err = sluice_io_enter(b->io, lo, len, gaps, why);
     if (err) return err;
     err = write_locked(b, arg, why);
-    int unlocked = sluice_store_lock(s, lo, len, false, err ? NULL : why);
-    return err ? err : unlocked;
+    int left = sluice_io_leave(b->io, lo, len, gaps, err ? NULL : why);
+    return err ? err : left;
+}
+
+static int request(sluice_io *io, sluice_io_part *part, sluice_io_plan plan, sluice_reason *why) {
+    sluice_io_batch b;
+    sluice_io_batch_start(&b, io, plan);
+    return sluice_io_batch_walk(&b, part->file, sluice_io_straight(part), flush, part, why);
 }
 
 int sluice_io_write(sluice_io *io, const sluice_io_part *part, int n, sluice_reason *why) {
-    sluice_io_batch b;
     int err = 0;
     for (int i = 0; i < n && !err; i++) {
         sluice_io_part p = part[i];
-        if (p.file->size == 0 || sluice_io_mapped(io, true, &p)) continue;
-        sluice_io_batch_start(&b, io, sluice_io_choose(io, true));
-        err = sluice_io_batch_walk(&b, p.file, sluice_io_straight(&p), flush, &p, why);
+        if (p.file->size == 0 || sluice_io_mapped(io, true, &p, false)) continue;
+        int64_t before = io->counts.wanted_written;
+        sluice_io_plan plan = sluice_io_choose(io, true);
+        err = request(io, &p, plan, why);
+        if (err != -EBUSY || plan.gap == 0) continue;
+        /* Another handle has claimed the file: once more without gaps, through the mapping if it can be had. */
+        io->counts.wanted_written = before;
+        plan.gap = 0;
+        err = sluice_io_mapped(io, true, &p, true) ? 0 : request(io, &p, plan, why);
     }
     return err;
 }

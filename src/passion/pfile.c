@@ -96,11 +96,11 @@ static int extend(sluice_store *store, int64_t end, sluice_reason *why) {
 /* The same for a file that others may be making longer for larger arrays: between asking for its length and setting it,
  * they are kept out by a lock behind all arrays. */
 static int extend_shared(sluice_store *store, int64_t end, sluice_reason *why) {
-    const int64_t behind = INT64_MAX - 1;
-    int err = sluice_store_lock(store, behind, 1, true, why);
+    const int64_t behind = INT64_MAX - 3; /* not where claims and trials are made */
+    int err = sluice_store_lock(store, behind, 1, SLUICE_LOCK, why);
     if (err) return err;
     err = extend(store, end, why);
-    int unlocked = sluice_store_lock(store, behind, 1, false, err ? NULL : why);
+    int unlocked = sluice_store_lock(store, behind, 1, SLUICE_UNLOCK, err ? NULL : why);
     return err ? err : unlocked;
 }
 

@@ -83,10 +83,10 @@ static int fault_sync(sluice_store *s) {
     return err ? err : s->inner->ops->sync(s->inner);
 }
 
-static int fault_lock(sluice_store *s, int64_t off, int64_t len, bool on) {
+static int fault_lock(sluice_store *s, int64_t off, int64_t len, sluice_lock how) {
     if (!s->inner->ops->lock) return -ENOTSUP;
     int err = strike((fault *)s);
-    return err ? err : s->inner->ops->lock(s->inner, off, len, on);
+    return err ? err : s->inner->ops->lock(s->inner, off, len, how);
 }
 
 static int fault_fd(sluice_store *s) { return s->inner->ops->fd ? s->inner->ops->fd(s->inner) : -ENOTSUP; }

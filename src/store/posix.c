@@ -64,12 +64,14 @@ static int open_own(sluice_posix *p) {
 
 /* The lock belongs to the open file, not to the process, so that two handles of one process exclude each other. A child
  * would hold the locks of its parent, and must open the file for itself. */
-int sluice_posix_lock(sluice_store *s, int64_t off, int64_t len, bool on) {
+int sluice_posix_lock(sluice_store *s, int64_t off, int64_t len, sluice_lock how) {
+    static const short type[] = {F_UNLCK, F_WRLCK, F_RDLCK, F_WRLCK};
     sluice_posix *p = (sluice_posix *)s;
-    int err = on && p->owner != getpid() ? open_own(p) : 0;
+    int err = how != SLUICE_UNLOCK && p->owner != getpid() ? open_own(p) : 0;
     if (err) return err;
-    struct flock lock = {.l_type = on ? F_WRLCK : F_UNLCK, .l_whence = SEEK_SET, .l_start = off, .l_len = len};
-    return fcntl(descriptor(s), F_OFD_SETLKW, &lock) ? -errno : 0;
+    struct flock lock = {.l_type = type[how], .l_whence = SEEK_SET, .l_start = off, .l_len = len};
+    if (fcntl(descriptor(s), how == SLUICE_LOCK_TEST ? F_OFD_GETLK : F_OFD_SETLKW, &lock)) return -errno;
+    return how == SLUICE_LOCK_TEST && lock.l_type != F_UNLCK ? -EBUSY : 0;
 }
 
 int sluice_posix_fd(sluice_store *s) { return descriptor(s); }

@@ -90,8 +90,8 @@ static int ram_sync(sluice_store *s) {
 }
 
 /* There are no other handles. */
-static int ram_lock(sluice_store *s, int64_t off, int64_t len, bool on) {
-    (void)s, (void)off, (void)len, (void)on;
+static int ram_lock(sluice_store *s, int64_t off, int64_t len, sluice_lock how) {
+    (void)s, (void)off, (void)len, (void)how;
     return 0;
 }
 

@@ -88,7 +88,7 @@ int sluice_store_sync(sluice_store *s, sluice_reason *why) {
     return sluice_store_refuse(why, err, "sync", s->name, -1);
 }
 
-int sluice_store_lock(sluice_store *s, int64_t off, int64_t len, bool on, sluice_reason *why) {
+int sluice_store_lock(sluice_store *s, int64_t off, int64_t len, sluice_lock how, sluice_reason *why) {
     int64_t end;
     int err = -ENOTSUP;
     if (off < 0 || len < 0 || !sluice_add(off, len, &end))
@@ -96,9 +96,9 @@ int sluice_store_lock(sluice_store *s, int64_t off, int64_t len, bool on, sluice
     else if (!len)
         return 0;
     else if (s->ops->lock)
-        do err = s->ops->lock(s, off, len, on);
+        do err = s->ops->lock(s, off, len, how);
         while (err == -EINTR);
-    return err ? sluice_store_refuse(why, err, on ? "lock" : "unlock", s->name, off) : 0;
+    return err ? sluice_store_refuse(why, err, how == SLUICE_UNLOCK ? "unlock" : "lock", s->name, off) : 0;
 }
 
 void sluice_store_expect(sluice_store *s, int64_t off, int64_t len) {

@@ -37,6 +37,13 @@ typedef struct sluice_req {
         result; /* after wait: bytes moved or -errno, as the system said; after xfer: bytes moved, from the first on */
 } sluice_req;
 
+typedef enum sluice_lock {
+    SLUICE_UNLOCK,
+    SLUICE_LOCK,
+    SLUICE_LOCK_SHARED,
+    SLUICE_LOCK_TEST /* takes none: -EBUSY if SLUICE_LOCK would have to wait for another handle */
+} sluice_lock;
+
 /* What the store is like, as numbers. Times are seconds, measured once per kind of store, on a cached file. */
 typedef struct sluice_store_facts {
     int64_t align;  /* natural unit of memory and file: the page */
@@ -59,9 +66,9 @@ typedef struct sluice_store_ops {
     int64_t (*size)(sluice_store *s);             /* bytes, or negative */
     int (*resize)(sluice_store *s, int64_t size); /* new bytes are zeros */
     int (*sync)(sluice_store *s);                 /* what was written survives a crash; a failure is final */
-    /* Optional (NULL or -ENOTSUP = not possible). lock: waits for an exclusive lock on [off, off + len) against other
-     * handles of any process, or releases it. fd: see map.c. */
-    int (*lock)(sluice_store *s, int64_t off, int64_t len, bool on);
+    /* Optional (NULL or -ENOTSUP = not possible). lock: waits for a lock on [off, off + len) against other handles of
+     * any process, or releases it. fd: see map.c. */
+    int (*lock)(sluice_store *s, int64_t off, int64_t len, sluice_lock how);
     int (*fd)(sluice_store *s); /* a descriptor that can be mapped, or negative */
 } sluice_store_ops;
 
@@ -101,11 +108,11 @@ int sluice_store_read(sluice_store *s, int64_t off, void *buf, int64_t len, slui
 int sluice_store_write(sluice_store *s, int64_t off, const void *buf, int64_t len, sluice_reason *why);
 
 /* Local. The other calls: not interrupted, and why names the call and the file. After a sync that failed all later ones
- * fail: the system may have dropped the bytes it could not write. lock, on and off, is -ENOTSUP where not possible. */
+ * fail: the system may have dropped the bytes it could not write. lock is -ENOTSUP where not possible. */
 int64_t sluice_store_size(sluice_store *s, sluice_reason *why);
 int sluice_store_resize(sluice_store *s, int64_t size, sluice_reason *why);
 int sluice_store_sync(sluice_store *s, sluice_reason *why);
-int sluice_store_lock(sluice_store *s, int64_t off, int64_t len, bool on, sluice_reason *why);
+int sluice_store_lock(sluice_store *s, int64_t off, int64_t len, sluice_lock how, sluice_reason *why);
 
 /* Local. A hint that a range will be read soon: where the system can, it starts to read it now, in the background. */
 void sluice_store_expect(sluice_store *s, int64_t off, int64_t len);
@@ -124,7 +131,7 @@ void sluice_fault_set(sluice_store *s, int64_t at, sluice_fault_kind kind, int e
 int64_t sluice_fault_calls(const sluice_store *s);
 
 /* tap.c. Reports each call after it was done, on the thread that made it: read, write, size, resize, sync, lock,
- * unlock, close. */
+ * unlock, share, test, close. */
 typedef void sluice_tap(void *arg, const char *call, int64_t off, int64_t len, int64_t result);
 int sluice_store_open_tap(sluice_store **out, sluice_store *inner, sluice_tap *tap, void *arg);
 
@@ -179,7 +186,7 @@ int sluice_posix_wait(sluice_store *s, sluice_req *req, int n);
 int64_t sluice_posix_size(sluice_store *s);
 int sluice_posix_resize(sluice_store *s, int64_t size);
 int sluice_posix_sync(sluice_store *s);
-int sluice_posix_lock(sluice_store *s, int64_t off, int64_t len, bool on);
+int sluice_posix_lock(sluice_store *s, int64_t off, int64_t len, sluice_lock how);
 int sluice_posix_fd(sluice_store *s);
 
 /* measure.c. Sets facts.call and facts.byte of a store that holds at least SLUICE_MEASURE bytes, in some 50

@@ -36,9 +36,10 @@ static int tap_resize(sluice_store *s, int64_t size) {
 
 static int tap_sync(sluice_store *s) { return (int)tell(s, "sync", 0, 0, s->inner->ops->sync(s->inner)); }
 
-static int tap_lock(sluice_store *s, int64_t off, int64_t len, bool on) {
+static int tap_lock(sluice_store *s, int64_t off, int64_t len, sluice_lock how) {
+    static const char *const name[] = {"unlock", "lock", "share", "test"};
     if (!s->inner->ops->lock) return -ENOTSUP;
-    return (int)tell(s, on ? "lock" : "unlock", off, len, s->inner->ops->lock(s->inner, off, len, on));
+    return (int)tell(s, name[how], off, len, s->inner->ops->lock(s->inner, off, len, how));
 }
 
 static int tap_fd(sluice_store *s) { return s->inner->ops->fd ? s->inner->ops->fd(s->inner) : -ENOTSUP; }
