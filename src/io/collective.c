@@ -54,8 +54,11 @@ int sluice_collective_open(sluice_collective **out, MPI_Comm comm, const sluice_
         return err;
     }
     const char *log = getenv("SLUICE_LOG");
-    *c = (sluice_collective){
-        .group = g, .together = *t, .exclusive = exclusive, .log = g->rank == 0 && log && !strcmp(log, "why")};
+    *c = (sluice_collective){.group = g,
+                             .together = *t,
+                             .memory = memory,
+                             .exclusive = exclusive,
+                             .log = g->rank == 0 && log && !strcmp(log, "why")};
     *out = c;
     return 0;
 }
