@@ -1,8 +1,7 @@
 /* pattern.c: a pattern of requests is learned once: it travels, conflicts are looked for, a plan is made. When the same
  * parts come again, perhaps all shifted by the same distance, as in a loop over time steps, nothing of this is done.
  *
- * Where two processes write the same byte the higher rank wins: each process leaves out what a higher one names. After
- * that no two write the same byte, and it does not matter who comes first.
+ * For writes each process leaves out what a higher rank names too (conflict.c).
  */
 #include "io/collective.h"
 #include <errno.h>
@@ -87,37 +86,11 @@ static int own_request(sluice_set *out, const sluice_pattern *p) {
     return sluice_set_block(out, lo, hi - lo);
 }
 
-/* What higher ranks overwrite of ours. */
-static int overwritten(sluice_set *out, const sluice_group *g, const sluice_set *request, bool refuse,
-                       sluice_reason *why) {
-    const sluice_set *mine = &request[g->rank];
-    sluice_set both = SLUICE_SET_EMPTY;
-    int err = 0;
-    for (int r = g->rank + 1; r < g->size && !err; r++) {
-        if (sluice_set_hi(&request[r]) <= sluice_set_lo(mine) || sluice_set_lo(&request[r]) >= sluice_set_hi(mine))
-            continue;
-        err = sluice_pass(why, sluice_set_intersect(&both, mine, &request[r]));
-        if (!err && both.size && refuse)
-            err = sluice_refuse(why, SLUICE_E_SHARED, sluice_set_lo(&both),
-                                "ranks %d and %d both write %lld bytes, the first at byte %lld", g->rank, r,
-                                (long long)both.size, (long long)sluice_set_lo(&both));
-        if (!err && both.size) err = sluice_pass(why, sluice_set_union(out, out, &both));
-    }
-    sluice_set_free(&both);
-    return err;
-}
-
 /* Takes `lost` away from our parts, and remembers which of their bytes stay. */
 static int leave_out(sluice_pattern *p, const sluice_set *lost) {
-    sluice_set rest = SLUICE_SET_EMPTY;
     p->kept = new_sets(p->n);
     int err = p->kept ? 0 : -ENOMEM;
-    for (int i = 0; i < p->n && !err; i++) {
-        err = sluice_set_subtract(&rest, &p->file[i], lost);
-        if (!err) err = sluice_set_project(&p->kept[i], &rest, &p->file[i]);
-        if (!err) err = sluice_set_copy(&p->file[i], &rest);
-    }
-    sluice_set_free(&rest);
+    for (int i = 0; i < p->n && !err; i++) err = sluice_conflict_leave_out(&p->file[i], &p->kept[i], lost);
     return err;
 }
 
@@ -126,7 +99,7 @@ static int settle_conflicts(sluice_collective *c, sluice_io *io, sluice_reason *
     sluice_pattern *p = &c->pattern;
     sluice_group *g = c->group;
     sluice_set lost = SLUICE_SET_EMPTY, mine = SLUICE_SET_EMPTY;
-    int err = overwritten(&lost, g, p->request, c->together.refuse_conflicts, why);
+    int err = sluice_conflict_lost(&lost, p->request, g->size, g->rank, c->together.refuse_conflicts, why);
     if (!err && lost.size) err = sluice_pass(why, leave_out(p, &lost));
     int64_t none = !lost.size;
     sluice_set_free(&lost);

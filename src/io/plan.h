@@ -79,4 +79,16 @@ typedef struct sluice_stretches {
 void sluice_stretches_first(sluice_stretches *s, const sluice_plan *p, int a, int64_t k);
 bool sluice_stretches_next(sluice_stretches *s, sluice_stretch *out);
 
+/* conflict.c. Pure. What two requests have in common. */
+int sluice_conflict_both(sluice_set *out, const sluice_set *a, const sluice_set *b);
+
+/* conflict.c. Pure. What higher ranks overwrite of what `rank` writes; SLUICE_E_SHARED if that is something and must
+ * not be. */
+int sluice_conflict_lost(sluice_set *out, const sluice_set *request, int size, int rank, bool refuse,
+                         sluice_reason *why);
+
+/* conflict.c. Pure. Takes what is lost away from a part of a request; kept: which of its bytes stay. On failure both
+ * may have changed. */
+int sluice_conflict_leave_out(sluice_set *file, sluice_set *kept, const sluice_set *lost);
+
 #endif
