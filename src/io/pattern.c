@@ -192,8 +192,7 @@ static int plan_alone(sluice_collective *c, sluice_io *io, const sluice_extent *
         for (int i = 0; i < p->n && !err; i++)
             err = sluice_pass(why, sluice_set_project(&p->place[i], &p->file[i], &p->plan.node[g->node]));
     }
-    int64_t need = p->me >= 0 ? 2 * p->plan.window : 0;
-    if (g->nnodes > 1 && g->local == 0) need = 2 * p->plan.window + p->plan.foreign + p->plan.served;
+    int64_t need = err ? 0 : sluice_plan_room(&p->plan, p->me >= 0, g->local == 0);
     if (!err) err = sluice_pass(why, sluice_group_reserve(g, SLUICE_AREA_DATA, need));
     /* What the windows take is lost to the buffers of local calls. */
     if (!err) sluice_io_limit(io, sluice_max(c->memory - g->reserved[SLUICE_AREA_DATA], SLUICE_IO_LEAST));

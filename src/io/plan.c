@@ -215,6 +215,11 @@ void sluice_plan_free(sluice_plan *p) {
     *p = (sluice_plan){0};
 }
 
+int64_t sluice_plan_room(const sluice_plan *p, bool aggregates, bool leads) {
+    if (p->nnodes > 1 && leads) return 2 * p->window + p->foreign + p->served;
+    return aggregates ? 2 * p->window : 0;
+}
+
 /* ---- Shares -------------------------------------------------------------------------------------------------- */
 
 int sluice_share_make(sluice_share *s, const sluice_plan *p, const sluice_plan_facts *f, const sluice_set *request,

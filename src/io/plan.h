@@ -65,6 +65,9 @@ typedef struct sluice_stretch {
 int sluice_plan_make(sluice_plan *p, const sluice_plan_facts *f, const sluice_set *request, sluice_reason *why);
 void sluice_plan_free(sluice_plan *p);
 
+/* plan.c. Pure. Bytes of memory that a process needs for the plan, as an aggregator and as the leader of a node. */
+int64_t sluice_plan_room(const sluice_plan *p, bool aggregates, bool leads);
+
 /* plan.c. Pure. What aggregator number a has to transfer. */
 int sluice_share_make(sluice_share *s, const sluice_plan *p, const sluice_plan_facts *f, const sluice_set *request,
                       int a);

@@ -68,12 +68,18 @@ void vcase_same_or_null(vcase *c, const json_t *expected, int64_t got, const cha
 /* All of an array of integers; got(i) has `n` values. */
 void vcase_same_ints(vcase *c, const json_t *expected, const int64_t *got, size_t n, const char *name);
 
+/* An array: its extents and "order". Ranges: [[lower,upper,stride],...], inclusive, counted from `base`. Slab: bytes of
+ * one index of the slowest dimension, and how many there are. */
+sluice_shape vcase_shape(vcase *c, const char *key, int64_t elem, int64_t header);
+void vcase_ranges(vcase *c, sluice_range *range, const json_t *array, int ndims, int64_t base, const char *name);
+int64_t vcase_slab(vcase *c, const sluice_shape *shape, int64_t *slabs);
+
 /* The checks, one per function of the vector files. */
 typedef void vcase_check(vcase *c);
 vcase_check vcase_falls_enum, vcase_nested_enum, vcase_pitfalls, vcase_cut, vcase_intersect_falls, vcase_gather_scatter;
 vcase_check vcase_pattern, vcase_map, vcase_intersect, vcase_redistribute, vcase_paper_examples;
 vcase_check vcase_reuse, vcase_section_placed; /* with files */
-vcase_check vcase_section, vcase_hpf_1d, vcase_hpf_nd, vcase_file_domains;
+vcase_check vcase_section, vcase_hpf_1d, vcase_hpf_nd, vcase_file_domains, vcase_two_phase;
 
 /* The papers' figures build on each other: what vcase_paper_examples() keeps between cases, in c->state. */
 typedef struct vcase_figures {

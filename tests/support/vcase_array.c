@@ -2,7 +2,7 @@
 #include "support/vcase.h"
 #include <string.h>
 
-static sluice_shape read_shape(vcase *c, const char *key, int64_t elem, int64_t header) {
+sluice_shape vcase_shape(vcase *c, const char *key, int64_t elem, int64_t header) {
     size_t n;
     const int64_t *dim = vcase_ints(c, vcase_array(c, c->json, key), -1, &n, key);
     const char *order = vcase_text(c, c->json, "order");
@@ -22,8 +22,7 @@ static sluice_shape read_shape(vcase *c, const char *key, int64_t elem, int64_t 
     return shape;
 }
 
-/* [[lower,upper,stride],...], inclusive, counted from `base`. */
-static void read_ranges(vcase *c, sluice_range *range, const json_t *array, int ndims, int64_t base, const char *name) {
+void vcase_ranges(vcase *c, sluice_range *range, const json_t *array, int ndims, int64_t base, const char *name) {
     if (json_array_size(array) != (size_t)ndims) vcase_fail(c, "malformed: %s does not have %d ranges", name, ndims);
     for (int d = 0; d < ndims && !c->failed; d++) {
         const int64_t *v = vcase_ints(c, vcase_array_at(c, array, (size_t)d, name), 3, NULL, name);
@@ -38,8 +37,7 @@ static void read_ranges(vcase *c, sluice_range *range, const json_t *array, int 
     }
 }
 
-/* Bytes of one index of the slowest dimension, and how many there are. */
-static int64_t slab_bytes(vcase *c, const sluice_shape *shape, int64_t *slabs) {
+int64_t vcase_slab(vcase *c, const sluice_shape *shape, int64_t *slabs) {
     int slow = shape->order == SLUICE_ROW_MAJOR ? 0 : shape->ndims - 1;
     int64_t bytes = shape->elem;
     for (int d = 0; d < shape->ndims; d++)
@@ -89,9 +87,9 @@ static void same_pairs(vcase *c, const json_t *pairs, const sluice_set *file, co
 void vcase_section(vcase *c) {
     int64_t elem = vcase_int(c, c->json, "elemsize"), header = vcase_int(c, c->json, "header");
     int64_t base = vcase_int(c, c->json, "base");
-    sluice_shape shape = read_shape(c, "shape", elem, header), memory = read_shape(c, "buffer_shape", elem, 0);
+    sluice_shape shape = vcase_shape(c, "shape", elem, header), memory = vcase_shape(c, "buffer_shape", elem, 0);
     sluice_range range[SLUICE_MAX_DIMS];
-    read_ranges(c, range, vcase_array(c, c->json, "section"), shape.ndims, base, "section");
+    vcase_ranges(c, range, vcase_array(c, c->json, "section"), shape.ndims, base, "section");
     const int64_t *index = vcase_ints(c, vcase_array(c, c->json, "index"), memory.ndims, NULL, "index");
     const json_t *section_shape = vcase_array(c, c->json, "section_shape");
     const json_t *offsets = vcase_array(c, c->json, "offsets"), *byte_runs = vcase_array(c, c->json, "byte_runs");
@@ -190,7 +188,7 @@ void vcase_hpf_1d(vcase *c) {
 /* What each of `readers` slab readers holds of each rank's part, in elements. */
 static void same_conforming(vcase *c, const json_t *matrix, const sluice_shape *shape, sluice_set *const *part,
                             size_t nranks, int64_t readers) {
-    int64_t slabs, slab = slab_bytes(c, shape, &slabs);
+    int64_t slabs, slab = vcase_slab(c, shape, &slabs);
     sluice_domains domains = {
         .size = sizeof domains, .kind = SLUICE_DOMAIN_BLOCK, .nprocs = (int)readers, .hi = slabs * slab, .unit = slab};
     vcase_same(c, (int64_t)json_array_size(matrix), readers, "rows of conforming_matrix");
@@ -210,7 +208,7 @@ static void same_conforming(vcase *c, const json_t *matrix, const sluice_shape *
 }
 
 void vcase_hpf_nd(vcase *c) {
-    sluice_shape shape = read_shape(c, "shape", vcase_int(c, c->json, "elemsize"), 0);
+    sluice_shape shape = vcase_shape(c, "shape", vcase_int(c, c->json, "elemsize"), 0);
     const int64_t *sides = vcase_ints(c, vcase_array(c, c->json, "grid"), shape.ndims, NULL, "grid");
     const json_t *dists = vcase_array(c, c->json, "dists"), *ranks = vcase_array(c, c->json, "ranks");
     const json_t *matrix = vcase_array(c, c->json, "conforming_matrix");
@@ -284,9 +282,9 @@ static void same_domains(vcase *c, const json_t *expected, const sluice_domains 
 
 void vcase_file_domains(vcase *c) {
     enum { ELEM = 8, HEADER = 24 }; /* the vectors count elements; any size and place must do */
-    sluice_shape shape = read_shape(c, "shape", ELEM, HEADER);
+    sluice_shape shape = vcase_shape(c, "shape", ELEM, HEADER);
     int64_t base = vcase_int(c, c->json, "base"), nprocs = vcase_int(c, c->json, "io_procs");
-    int64_t k = vcase_int(c, c->json, "k"), slabs, slab = slab_bytes(c, &shape, &slabs);
+    int64_t k = vcase_int(c, c->json, "k"), slabs, slab = vcase_slab(c, &shape, &slabs);
     const json_t *requests = vcase_array(c, c->json, "requests");
     size_t n = json_array_size(requests);
     const sluice_set **request = vcase_alloc(c, n + 1, sizeof *request);
@@ -295,7 +293,7 @@ void vcase_file_domains(vcase *c) {
         sluice_range range[SLUICE_MAX_DIMS];
         sluice_set *s = vcase_set(c);
         sluice_reason why = {0};
-        read_ranges(c, range, vcase_array_at(c, requests, i, "requests"), shape.ndims, base, "requests");
+        vcase_ranges(c, range, vcase_array_at(c, requests, i, "requests"), shape.ndims, base, "requests");
         if (!c->failed) vcase_ok(c, sluice_set_section(s, &shape, range, &why), &why, "requests");
         request[i] = s;
     }
