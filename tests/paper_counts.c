@@ -1,7 +1,9 @@
 /* ranks: 1 */
 /* paper_counts: the direct method makes as many requests as the two-phase paper's patterns have runs (tables 1 to 8,
  * all processes), strided patterns one per element; sieving with a buffer of one column makes one per column, and fewer
- * as the buffer grows. */
+ * as the buffer grows. The plans of collective calls read each element once, keep as many processes busy as published,
+ * and find the columns with holes. */
+#include "io/predict.h"
 #include "sluice.h"
 #include <jansson.h>
 #include <stdbool.h>
@@ -46,16 +48,23 @@ static sluice_array *array_of(int64_t n, sluice_method method, int64_t memory) {
     return a;
 }
 
+/* What process p wants; the last process of some patterns leaves the array, and takes what there is. */
+static void ranges_of(sluice_range *r, const json_t *one, int64_t p, int64_t procs) {
+    const json_t *pattern = json_object_get(one, "pattern");
+    int64_t n = json_integer_value(json_object_get(one, "N"));
+    for (size_t d = 0; d < 2; d++) {
+        r[d] = range_of(json_array_get(pattern, d), p, procs);
+        if (r[d].start + (r[d].count - 1) * r[d].step >= n) r[d].count = (n - 1 - r[d].start) / r[d].step + 1;
+    }
+}
+
 static void count_direct(sluice_array *a, const json_t *one, const json_t *counts, const char *name, void *buf) {
     int64_t procs = json_integer_value(json_object_get(counts, "P"));
     int64_t want = json_integer_value(json_object_get(counts, "direct_column_requests")), runs = 0;
-    const json_t *pattern = json_object_get(one, "pattern");
     int64_t before = a ? calls(a) : 0, n = json_integer_value(json_object_get(one, "N"));
     for (int64_t p = 0; p < procs; p++) {
-        sluice_range r[2] = {range_of(json_array_get(pattern, 0), p, procs),
-                             range_of(json_array_get(pattern, 1), p, procs)};
-        for (int d = 0; d < 2; d++) /* the last process of some patterns leaves the array; it takes what there is */
-            if (r[d].start + (r[d].count - 1) * r[d].step >= n) r[d].count = (n - 1 - r[d].start) / r[d].step + 1;
+        sluice_range r[2];
+        ranges_of(r, one, p, procs);
         sluice_set s = SLUICE_SET_EMPTY;
         sluice_shape shape = {2, SLUICE_COLUMN_MAJOR, ELEM, 0, {n, n}};
         sluice_reason why;
@@ -69,6 +78,84 @@ static void count_direct(sluice_array *a, const json_t *one, const json_t *count
     }
     expect("requests", name, runs, want);
     if (a && want <= MOST && calls(a) > before) expect("calls", name, calls(a) - before, want);
+}
+
+/* ---- Plans of collective calls ---- */
+
+static int64_t count_of(const json_t *counts, const char *key) {
+    return json_integer_value(json_object_get(counts, key));
+}
+
+/* Columns of which something is wanted; and those of which not all between the first and the last element is. */
+static void count_columns(const sluice_set *wanted, int64_t column, int64_t *useful, int64_t *holes) {
+    for (int64_t x = sluice_set_lo(wanted); wanted->size && x >= 0;) {
+        int64_t end = (x / column + 1) * column, last = sluice_set_prev(wanted, end - 1) + 1;
+        ++*useful;
+        *holes += sluice_set_rank(wanted, last) - sluice_set_rank(wanted, x) < last - x;
+        x = sluice_set_next(wanted, end);
+    }
+}
+
+/* One pattern under one division: who is busy, what is read. */
+static void count_plan(const sluice_plan_facts *f, const sluice_set *request, const json_t *counts, const char *name,
+                       const char *active_key) {
+    sluice_plan plan;
+    sluice_reason why;
+    int64_t active = 0, wanted = 0, useful = 0, holes = 0, lo = 0, hi = 0;
+    if (sluice_plan_make(&plan, f, request, &why)) {
+        printf("%s: %s\n", name, why.text);
+        failures++;
+        return;
+    }
+    for (int a = 0; a < plan.n; a++) {
+        sluice_share s;
+        if (sluice_share_make(&s, &plan, f, request, a)) {
+            printf("%s: no share\n", name);
+            failures++;
+            break;
+        }
+        active += plan.aggregator[a].domain.size > 0;
+        wanted += s.wanted.size;
+        count_columns(&s.wanted, f->slab, &useful, &holes);
+        sluice_share_free(&s);
+    }
+    lo = plan.lo / f->slab + 1;
+    hi = (plan.hi - 1) / f->slab + 1;
+    sluice_plan_free(&plan);
+    const json_t *columns = json_object_get(counts, "bounding_columns");
+    expect("first column", name, lo, json_integer_value(json_array_get(columns, 0)));
+    expect("last column", name, hi, json_integer_value(json_array_get(columns, 1)));
+    expect(active_key, name, active, count_of(counts, active_key));
+    expect("distinct elements", name, wanted / ELEM, count_of(counts, "distinct_elements"));
+    expect("columns with data", name, useful, count_of(counts, "columns_with_data"));
+    expect("columns with holes", name, holes, count_of(counts, "columns_with_holes"));
+}
+
+static void count_plans(const json_t *one, const json_t *counts, const char *name) {
+    int64_t n = count_of(one, "N"), wanted = 0;
+    int procs = (int)count_of(counts, "P"), node[128] = {0};
+    sluice_set request[128] = {{0}};
+    sluice_shape shape = {2, SLUICE_COLUMN_MAJOR, ELEM, 0, {n, n}};
+    if (procs > 128) abort();
+    for (int p = 0; p < procs; p++) {
+        sluice_range r[2];
+        ranges_of(r, one, p, procs);
+        if (sluice_set_section(&request[p], &shape, r, NULL)) failures++;
+        wanted += request[p].size;
+    }
+    expect("requested elements", name, wanted / ELEM, count_of(counts, "requested_elements"));
+    sluice_plan_facts f = {.size = procs,
+                           .nnodes = 1,
+                           .node_of = node,
+                           .cores = procs,
+                           .memory = 64 << 20,
+                           .end = n * n * ELEM,
+                           .slab = n * ELEM};
+    f.together.division = SLUICE_DIVIDE_STATIC;
+    count_plan(&f, request, counts, name, "active_procs_static");
+    f.together.division = SLUICE_DIVIDE_DYNAMIC;
+    count_plan(&f, request, counts, name, "active_procs_dynamic");
+    for (int p = 0; p < procs; p++) sluice_set_free(&request[p]);
 }
 
 /* Rows 1-16 of all columns (table 1, V), sieved through a buffer of some columns. */
@@ -104,6 +191,7 @@ int main(int argc, char **argv) {
         bool small = json_integer_value(json_object_get(one, "N")) == 4096;
         json_array_foreach(json_object_get(one, "counts"), k, counts) {
             count_direct(small ? a : NULL, one, counts, name, buf);
+            count_plans(one, counts, name);
             cases++;
         }
     }
