@@ -14,11 +14,8 @@ enum {
     WRITE_BYTE = 3       /* ... and a byte read and written as so many bytes read */
 };
 
-sluice_io_plan sluice_io_choose(const sluice_io *io, bool write) {
+sluice_io_plan sluice_io_plan_for(const sluice_io *io, bool write, bool cold, bool may_sieve) {
     const sluice_store_facts *f = &io->store->facts;
-    bool may_sieve = !write || io->exclusive || io->locks;
-    /* A cached file would have been read through its mapping, unless that is forbidden. */
-    bool cold = !write && !io->no_map && io->map;
     /* More at once than the store has in flight does no harm, and a batch of writes takes one lock. */
     sluice_io_plan p = {.depth = SLUICE_IO_DEPTH};
     switch (io->method) {
@@ -37,8 +34,13 @@ sluice_io_plan sluice_io_choose(const sluice_io *io, bool write) {
     return p;
 }
 
+/* A cached file would have been read through its mapping, unless that is forbidden. */
+static bool is_cold(const sluice_io *io, bool write) { return !write && !io->no_map && io->map; }
+
+sluice_io_plan sluice_io_choose(const sluice_io *io, bool write) {
+    return sluice_io_plan_for(io, write, is_cold(io, write), !write || io->exclusive || io->locks);
+}
+
 int64_t sluice_io_gap(const sluice_io *io, bool write) {
-    sluice_io owner = *io;
-    owner.exclusive = true;
-    return sluice_io_choose(&owner, write).gap;
+    return sluice_io_plan_for(io, write, is_cold(io, write), true).gap;
 }

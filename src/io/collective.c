@@ -12,9 +12,6 @@
 #include <string.h>
 #include <time.h>
 
-/* Runs as long as this are worth a call each, so that each process writes its own. */
-enum { LONG_RUN = 64 << 10 };
-
 typedef struct call {
     sluice_collective *c;
     sluice_io *io;
@@ -93,8 +90,7 @@ static bool would_write_own(call *x) {
     if (x->c->together.way != SLUICE_WAY_AUTO) return x->c->together.way == SLUICE_WAY_OWN;
     for (int i = 0; i < x->n; i++) {
         const sluice_set *file = x->part[i].file;
-        if (file->size / LONG_RUN < sluice_set_nruns(file) && !sluice_io_reachable(x->io, true, file, false))
-            return false;
+        if (!sluice_plan_long_runs(file) && !sluice_io_reachable(x->io, true, file, false)) return false;
     }
     return true;
 }

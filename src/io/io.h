@@ -57,6 +57,10 @@ sluice_io_plan sluice_io_choose(const sluice_io *io, bool write);
 /* choose.c. Pure. The gaps worth moving along in a range that is ours alone. */
 int64_t sluice_io_gap(const sluice_io *io, bool write);
 
+/* choose.c. Pure. The plan of both, if it is known whether what is read is cold, and whether what lies in gaps may be
+ * written back. */
+sluice_io_plan sluice_io_plan_for(const sluice_io *io, bool write, bool cold, bool may_sieve);
+
 /* Local. Moves all parts; for writes later parts win. why names the call, the file and the offset. */
 int sluice_io_read(sluice_io *io, const sluice_io_part *part, int n, sluice_reason *why);
 int sluice_io_write(sluice_io *io, const sluice_io_part *part, int n, sluice_reason *why);
@@ -74,6 +78,9 @@ int sluice_io_disclaim(sluice_io *io, sluice_reason *why);
  * it may not with gaps now, because of another handle; then there is nothing to leave. */
 int sluice_io_enter(sluice_io *io, int64_t lo, int64_t len, bool gaps, sluice_reason *why);
 int sluice_io_leave(sluice_io *io, int64_t lo, int64_t len, bool gaps, sluice_reason *why);
+
+/* mapped.c. Pure. Whether runs are so long that calls write them faster than the mapping. */
+bool sluice_io_long_runs(const sluice_set *file);
 
 /* mapped.c. Local. Whether it could be, now. */
 bool sluice_io_reachable(sluice_io *io, bool write, const sluice_set *file, bool fetch);

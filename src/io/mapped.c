@@ -38,11 +38,13 @@ static sluice_map *map_of(sluice_io *io) {
     return io->map;
 }
 
+bool sluice_io_long_runs(const sluice_set *file) { return file->size / LONG_RUN >= sluice_set_nruns(file); }
+
 bool sluice_io_reachable(sluice_io *io, bool write, const sluice_set *file, bool fetch) {
     bool forced = io->method == SLUICE_MAPPED;
     if (io->no_map || (io->method != SLUICE_AUTO && !forced) || !map_of(io)) return false;
     if (write && !sluice_map_writable(io->map)) return false;
-    if (write && !forced && file->size / LONG_RUN >= sluice_set_nruns(file)) return false;
+    if (write && !forced && sluice_io_long_runs(file)) return false;
     return all_ready(io->map, file, fetch || forced);
 }
 

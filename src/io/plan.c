@@ -4,9 +4,10 @@
 #include <string.h>
 
 enum {
-    WINDOW = 4 << 20,  /* long enough that a device streams, and that meeting after each costs nothing beside it */
-    LEAST = 64 << 10,  /* less is not worth another aggregator */
-    LARGEST = 1 << 30, /* a message has at most 2^31-1 bytes */
+    WINDOW = 4 << 20,    /* long enough that a device streams, and that meeting after each costs nothing beside it */
+    LEAST = 64 << 10,    /* less is not worth another aggregator */
+    LARGEST = 1 << 30,   /* a message has at most 2^31-1 bytes */
+    LONG_RUN = 64 << 10, /* worth a call */
 };
 
 /* ---- Aggregators --------------------------------------------------------------------------------------------- */
@@ -219,6 +220,8 @@ int64_t sluice_plan_room(const sluice_plan *p, bool aggregates, bool leads) {
     if (p->nnodes > 1 && leads) return 2 * p->window + p->foreign + p->served;
     return aggregates ? 2 * p->window : 0;
 }
+
+bool sluice_plan_long_runs(const sluice_set *file) { return file->size / LONG_RUN >= sluice_set_nruns(file); }
 
 /* ---- Shares -------------------------------------------------------------------------------------------------- */
 

@@ -43,7 +43,7 @@ static int count_stretch(const sluice_share *s, const sluice_stretch *t, amount 
     return 0;
 }
 
-static int count_transfers(sluice_counts *c, const sluice_plan *p, const sluice_plan_facts *f,
+static int count_transfers(sluice_prediction *out, const sluice_plan *p, const sluice_plan_facts *f,
                            const sluice_set *request, int a) {
     sluice_share share;
     sluice_stretches s;
@@ -54,8 +54,10 @@ static int count_transfers(sluice_counts *c, const sluice_plan *p, const sluice_
     for (int64_t k = 0; k < p->aggregator[a].windows && !err; k++)
         for (sluice_stretches_first(&s, p, a, k); !err && sluice_stretches_next(&s, &t);)
             err = count_stretch(&share, &t, &all, &holes);
-    sluice_share_free(&share);
+    sluice_counts *c = &out->counts;
     amount read = f->write ? holes : all;
+    out->useful = share.wanted.size;
+    sluice_share_free(&share);
     c->calls_read += read.calls;
     c->bytes_read += read.bytes;
     if (!f->write) return err;
@@ -98,7 +100,7 @@ int sluice_predict_two_phase(sluice_prediction *out, const sluice_plan *p, const
         sluice_counts *c = &out[r].counts;
         *(f->write ? &c->wanted_written : &c->wanted_read) = request[r].size;
         out[r].memory = sluice_plan_room(p, aggregates, leads);
-        if (aggregates) err = count_transfers(c, p, f, request, a++);
+        if (aggregates) err = count_transfers(&out[r], p, f, request, a++);
         if (leads) leader[nodes++] = c;
     }
     if (!err && f->nnodes > 1) count_messages(leader, p, f->write);
@@ -108,7 +110,8 @@ int sluice_predict_two_phase(sluice_prediction *out, const sluice_plan *p, const
 
 /* ---- Own ----------------------------------------------------------------------------------------------------- */
 
-int sluice_predict_own(sluice_prediction *out, const sluice_set *file, const sluice_io_plan *how, bool write) {
+int sluice_predict_own(sluice_prediction *out, const sluice_set *file, const sluice_io_plan *how, bool write,
+                       bool straight) {
     amount all = {0, 0}, holes = {0, 0};
     bool buffered = false;
     sluice_set cover = SLUICE_SET_EMPTY;
@@ -116,15 +119,17 @@ int sluice_predict_own(sluice_prediction *out, const sluice_set *file, const slu
     sluice_run run;
     int err = sluice_set_coarsen(&cover, file, how->gap);
     if (err) return err;
-    if (cover.size == file->size) all = (amount){sluice_set_nruns(file), file->size};
-    for (sluice_cursor_init(&c, &cover); cover.size > file->size && sluice_cursor_run(&c, &run);) {
+    bool easy = straight && cover.size == file->size;
+    if (easy) all = (amount){sluice_set_nruns(file), file->size};
+    for (sluice_cursor_init(&c, &cover); !easy && sluice_cursor_run(&c, &run);) {
         const int64_t end = run.off + run.len;
         const bool solid = sluice_set_rank(file, end) - sluice_set_rank(file, run.off) == run.len;
+        const bool direct = solid && straight;
         for (int64_t lo = run.off, hi; lo < end; lo = hi < end ? sluice_set_next(file, hi) : end) {
-            hi = solid || end - lo <= how->window ? end : sluice_set_prev(file, lo + how->window - 1) + 1;
+            hi = direct || end - lo <= how->window ? end : sluice_set_prev(file, lo + how->window - 1) + 1;
             all.calls++;
             all.bytes += hi - lo;
-            buffered |= !solid;
+            buffered |= !direct;
             if (sluice_set_rank(file, hi) - sluice_set_rank(file, lo) == hi - lo) continue;
             holes.calls++;
             holes.bytes += hi - lo;
@@ -139,6 +144,7 @@ int sluice_predict_own(sluice_prediction *out, const sluice_set *file, const slu
                                           .bytes_written = written.bytes,
                                           .wanted_read = write ? 0 : file->size,
                                           .wanted_written = write ? file->size : 0},
+                               .useful = file->size,
                                .memory = buffered ? how->buffer : 0};
     return 0;
 }

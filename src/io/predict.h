@@ -10,6 +10,7 @@
 /* Of one process. */
 typedef struct sluice_prediction {
     sluice_counts counts; /* that the call will add */
+    int64_t useful;       /* of the bytes that it transfers: wanted by someone */
     int64_t memory;       /* bytes of its buffers */
 } sluice_prediction;
 
@@ -17,7 +18,8 @@ typedef struct sluice_prediction {
 int sluice_predict_two_phase(sluice_prediction *out, const sluice_plan *p, const sluice_plan_facts *f,
                              const sluice_set *request);
 
-/* predict.c. Pure. A process that moves a set, packed in memory, by itself. */
-int sluice_predict_own(sluice_prediction *out, const sluice_set *file, const sluice_io_plan *how, bool write);
+/* predict.c. Pure. A process that moves a set by itself; straight: where all of a run is wanted, without a buffer. */
+int sluice_predict_own(sluice_prediction *out, const sluice_set *file, const sluice_io_plan *how, bool write,
+                       bool straight);
 
 #endif
