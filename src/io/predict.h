@@ -22,4 +22,29 @@ int sluice_predict_two_phase(sluice_prediction *out, const sluice_plan *p, const
 int sluice_predict_own(sluice_prediction *out, const sluice_set *file, const sluice_io_plan *how, bool write,
                        bool straight);
 
+/* What a call depends on. */
+typedef struct sluice_prospect {
+    sluice_plan_facts facts;
+    sluice_io_plan own;        /* how a process requests for itself */
+    const sluice_set *request; /* of each rank; one part, packed in memory */
+    const bool *cached;        /* which of them can be reached through the mapping */
+    bool mapped;               /* as told, in long runs too */
+    bool known;                /* the requests follow from something that all processes know */
+} sluice_prospect;
+
+/* What it will do. */
+typedef struct sluice_forecast {
+    int size;
+    bool two_phase; /* else each process moves its own, and there is no plan */
+    const char *reason;
+    bool conflict;     /* two processes write the same byte */
+    sluice_set *moved; /* of each rank: what is moved by requests, after conflicts */
+    sluice_plan plan;
+    sluice_prediction *of; /* each rank */
+} sluice_forecast;
+
+/* forecast.c. Pure. The first collective call on a handle. */
+int sluice_forecast_make(sluice_forecast *out, const sluice_prospect *p, sluice_reason *why);
+void sluice_forecast_free(sluice_forecast *f);
+
 #endif
