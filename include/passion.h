@@ -26,12 +26,17 @@
  *     elements along each dimension, in the storage order of the file. Index counts from its first element.
  *   - Writes make a file that is too short as long as its array, with zeros where nothing is written; reads refuse it.
  *   - In the global placement model all processes open one file with the whole array, and sections are in global
- *     indices. Each process acts for itself; whole local arrays and reuse are for the local model only.
+ *     indices. They are read and written by each process for itself, or by all together (PASSION_global_read). Whole
+ *     local arrays and reuse are for the local model only.
+ *   - PASSION's calls name no group of processes. It is MPI_COMM_WORLD while MPI runs, or what PASSION_set_comm() of
+ *     passion_mpi.h has set; without MPI it is this process alone.
  *
  * Results. Calls that return int return 0, or a negative error of sluice_error.h; PASSION_read_reuse() alone returns -1
  * at the end of the array, and never for an error. Calls that return a pointer return NULL on failure. In all cases
  * sluice_errmsg() then says what happened. A failed call changes neither its descriptors nor any byte of the file that
- * it was not told to write. All calls are Local: they act for the process alone, without communication.
+ * it was not told to write. All calls are Local, for the process alone and without communication, but for files of the
+ * global model: there PASSION_open(), PASSION_close() and the global calls are Collective, made by all processes of the
+ * group, and return the same error, with the same sentence, to all.
  */
 #ifndef PASSION_H
 #define PASSION_H
@@ -62,7 +67,8 @@ enum { PASSION_LOCAL, PASSION_GLOBAL };
 /* Local. The index of the first element, 1 at first; 0 or 1. */
 int PASSION_set_base(int base);
 
-/* Local. The number of processes in the group, 1 at first; the grids of OCADs filled in afterwards must have it. */
+/* Local. The number of processes in the group; the grids of OCADs filled in afterwards must have it. At first it is the
+ * size of the group that MPI has, 1 without MPI. */
 int PASSION_set_nprocs(int nprocs);
 
 /* Local. The placement model of files opened afterwards, PASSION_LOCAL at first. */
@@ -132,6 +138,14 @@ int PASSION_write(PFILE *file, OCAD *ocad, char *Array);
  * elsewhere, and what the file holds between the strides, stays. */
 int PASSION_read_section(PFILE *file, OCAD *ocad, char *Array, int *Index, int AccessArray[][3]);
 int PASSION_write_section(PFILE *file, OCAD *ocad, char *Array, int *Index, int AccessArray[][3]);
+
+/* Collective. A section in global indices for each process: distinct, overlapping, identical or empty ones. The file
+ * must have been opened by the nprocs processes in the global model, and all name the same array: sizes, size of an
+ * element and storage, whatever the distribution. Where processes write the same element, that of the highest rank is
+ * in the file afterwards. What one process wrote by PASSION_write_section() another sees after
+ * sluice_sync(file->array), which is Collective here. */
+int PASSION_global_read(PFILE *file, OCAD *ocad, char *Array, int *Index, int AccessArray[][3], int nprocs);
+int PASSION_global_write(PFILE *file, OCAD *ocad, char *Array, int *Index, int AccessArray[][3], int nprocs);
 
 /* ---- Prefetching ---------------------------------------------------------------------------------------------- */
 

@@ -17,7 +17,7 @@ cd "${1:-$(dirname "$0")/..}"
         for (i in doors) level[doors[i]] = count + 1
         public["sluice_version.h"] = public["sluice_error.h"] = "base"
         public["sluice.h"] = public["sluice_mpi.h"] = "array"
-        public["passion.h"] = "passion"
+        public["passion.h"] = public["passion_mpi.h"] = "passion"
     }
 
     function layer_of_public(name) {

@@ -18,7 +18,7 @@ static int translate(sluice_access_part *p, int d, int64_t extent, const sluice_
     return 0;
 }
 
-int sluice_access_prepare(sluice_access_part *p, const sluice_access *a, bool write, const char *call) {
+int sluice_access_translate(sluice_access_part *p, const sluice_access *a, const char *call) {
     int err = sluice_pfile_check(a->file, a->ocad, false, call);
     if (err) return err;
     const char *name = a->file->array->io.store->name;
@@ -31,7 +31,12 @@ int sluice_access_prepare(sluice_access_part *p, const sluice_access *a, bool wr
         if (translate(p, d, shape.dim[d], a, &why))
             return sluice_errmsg_fail(why.error, "%s %s: dimension %d: %s", call, name, d, why.text);
     p->part = (sluice_part){.range = p->range, .buf = a->array, .buf_dim = p->buffer.dim, .buf_at = p->at};
-    return sluice_pfile_view(a->file, a->ocad, write, call);
+    return 0;
+}
+
+int sluice_access_prepare(sluice_access_part *p, const sluice_access *a, bool write, const char *call) {
+    int err = sluice_access_translate(p, a, call);
+    return err ? err : sluice_pfile_view(a->file, a->ocad, write, call);
 }
 
 int PASSION_read_section(PFILE *file, OCAD *ocad, char *Array, int *Index, int AccessArray[][3]) {

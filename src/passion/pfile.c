@@ -8,29 +8,46 @@
 #include <errno.h>
 #include <string.h>
 
-static int open_or_create(sluice_array **a, const char *path, int placement) {
+static int open_as(sluice_array **a, MPI_Comm comm, const char *path, bool create, const sluice_options *o) {
     const sluice_desc bytes = {.format = SLUICE_RAW, .shape = {.ndims = 1, .elem = 1}};
+    if (comm == MPI_COMM_NULL)
+        return create ? sluice_create(a, path, &bytes, o) : sluice_open(a, path, SLUICE_WRITE, &bytes, o);
+    return create ? sluice_create_all(a, comm, path, &bytes, o)
+                  : sluice_open_all(a, comm, path, SLUICE_WRITE, &bytes, o);
+}
+
+static int open_or_create(sluice_array **a, MPI_Comm comm, const char *path, int placement) {
     /* A local array file has no other writer, so its ranges need not be locked. */
     const sluice_options o = {.size = sizeof o, .exclusive = placement == PASSION_LOCAL};
-    int err = sluice_open(a, path, SLUICE_WRITE, &bytes, &o);
-    if (err == -ENOENT) err = sluice_create(a, path, &bytes, &o);
-    /* Someone else of the group may have made it in between. */
-    return err == -EEXIST ? sluice_open(a, path, SLUICE_WRITE, &bytes, &o) : err;
+    int err = open_as(a, comm, path, false, &o);
+    if (err == -ENOENT) err = open_as(a, comm, path, true, &o);
+    /* Someone else may have made it in between. */
+    return err == -EEXIST ? open_as(a, comm, path, false, &o) : err;
+}
+
+/* Whether all processes of the group can go on, and with headers of one size. */
+static int agree_to_open(MPI_Comm comm, int err, unsigned int header) {
+    int64_t mine[] = {err, header, -(int64_t)header}, all[] = {err, header, -(int64_t)header};
+    if (comm != MPI_COMM_NULL) MPI_Allreduce(mine, all, 3, MPI_INT64_T, MPI_MIN, comm);
+    if (all[0]) {
+        const char *text = all[0] == -ENOMEM ? "no memory" : "no file name";
+        return sluice_errmsg_fail((int)all[0], "PASSION_open: %s", text);
+    }
+    if (all[1] == -all[2]) return 0;
+    return sluice_errmsg_fail(SLUICE_E_MISMATCH, "PASSION_open: processes give headers of %lld and %lld bytes",
+                              (long long)all[1], (long long)-all[2]);
 }
 
 PFILE *PASSION_open(char *FileName, unsigned int HeaderSize) {
     int placement = sluice_settings_placement();
-    if (!FileName) {
-        sluice_errmsg_fail(SLUICE_E_ARGUMENT, "PASSION_open: no file name");
-        return NULL;
-    }
+    MPI_Comm comm = placement == PASSION_GLOBAL ? sluice_settings_comm() : MPI_COMM_NULL;
     PFILE *f = sluice_mem_alloc(1, sizeof *f);
-    if (!f) {
-        sluice_errmsg_fail(-ENOMEM, "PASSION_open: no memory");
-        return NULL;
+    int err = agree_to_open(comm, !FileName ? SLUICE_E_ARGUMENT : f ? 0 : -ENOMEM, HeaderSize);
+    if (!err) {
+        *f = (PFILE){.header_size = HeaderSize, .placement = placement};
+        err = open_or_create(&f->array, comm, FileName, placement);
     }
-    *f = (PFILE){.header_size = HeaderSize, .placement = placement};
-    if (open_or_create(&f->array, FileName, placement)) {
+    if (err) {
         sluice_mem_free(f);
         return NULL;
     }
@@ -80,6 +97,7 @@ static int reshape(PFILE *f, const sluice_shape *shape, const char *call) {
     if (sluice_desc_settle(&d, &why))
         return sluice_errmsg_fail(why.error, "%s %s: %s", call, a->io.store->name, why.text);
     sluice_background_drain(a);
+    if (a->collective) sluice_pattern_forget(&a->collective->pattern, a->collective->group->size);
     a->desc = d;
     sluice_type_parse(&a->type, d.type);
     f->whole = 0;
@@ -128,9 +146,19 @@ int sluice_pfile_check(const PFILE *f, const OCAD *o, bool local, const char *ca
     return 0;
 }
 
-int sluice_pfile_view(PFILE *f, const OCAD *o, bool write, const char *call) {
+static sluice_shape shape_of(const PFILE *f, const OCAD *o) {
     sluice_shape shape = sluice_ocad_shape(o, f->placement);
     shape.header = f->header_size;
+    return shape;
+}
+
+bool sluice_pfile_ready(const PFILE *f, const OCAD *o) {
+    sluice_shape shape = shape_of(f, o);
+    return f->whole && same_shape(&shape, &f->array->desc.shape);
+}
+
+int sluice_pfile_view(PFILE *f, const OCAD *o, bool write, const char *call) {
+    sluice_shape shape = shape_of(f, o);
     int err = same_shape(&shape, &f->array->desc.shape) ? 0 : reshape(f, &shape, call);
     return err || f->whole ? err : lengthen(f, write, call);
 }
