@@ -81,6 +81,10 @@ static void opening(void) {
     refused(SLUICE_E_ARGUMENT, sluice_open_all(&a, MPI_COMM_WORLD, path, 7, NULL, NULL), "mode 7");
     refused(SLUICE_E_ARGUMENT, open_with((sluice_options){.memory = me ? 100 : 0}), "100 bytes");
     refused(SLUICE_E_ARGUMENT, open_with((sluice_options){.store = SLUICE_STORE_RAM}), "in memory");
+    refused(SLUICE_E_ARGUMENT, open_with((sluice_options){.together.way = me ? 9 : 0}), "way 9");
+    refused(SLUICE_E_ARGUMENT, open_with((sluice_options){.together.division = me ? 9 : 0}), "division 9");
+    refused(SLUICE_E_ARGUMENT, open_with((sluice_options){.together.exchange = me ? 9 : 0}), "exchange 9");
+    refused(SLUICE_E_ARGUMENT, open_with((sluice_options){.together.align = me ? -4096 : 0}), "negative");
     large.shape.dim[0] = 1 << 30;
     refused(SLUICE_E_FORMAT, sluice_open_all(&a, MPI_COMM_WORLD, path, SLUICE_READ, me ? &large : &raw, NULL), path);
     if (size > 1) {
@@ -88,6 +92,9 @@ static void opening(void) {
         refused(SLUICE_E_MISMATCH, sluice_open_all(&a, MPI_COMM_WORLD, path, SLUICE_READ, &raw, NULL), "same array");
         refused(SLUICE_E_MISMATCH, open_with((sluice_options){.memory = me ? 8192 : 0}), "differ");
         refused(SLUICE_E_MISMATCH, open_with((sluice_options){.together.nodes = me ? 2 : 0}), "differ");
+        refused(SLUICE_E_MISMATCH, open_with((sluice_options){.together.division = me ? SLUICE_DIVIDE_STATIC : 0}),
+                "differ");
+        refused(SLUICE_E_MISMATCH, open_with((sluice_options){.exclusive = me}), "differ in their options");
     }
     CHECK(!a, "a handle after an error");
 }

@@ -19,6 +19,16 @@ static int64_t fingerprint(const sluice_desc *d) {
     return (int64_t)(h >> 2); /* so that it can be negated */
 }
 
+/* A number that tells apart options on which the course of a call depends. */
+static int64_t course(const sluice_collective *c) {
+    const sluice_together *t = &c->together;
+    int64_t number[] = {t->way,   t->division,    t->exchange,         t->aggregators, t->align,
+                        t->block, t->no_pipeline, t->refuse_conflicts, c->exclusive};
+    uint64_t h = 14695981039346656037u;
+    for (size_t i = 0; i < sizeof number / sizeof *number; i++) h = mix(h, number[i]);
+    return (int64_t)(h >> 2);
+}
+
 typedef struct opening {
     const char *path;
     int mode;
@@ -42,12 +52,14 @@ static int open_everywhere(sluice_array **a, sluice_collective *c, const opening
     opening other = *w;
     if (w->create && w->desc->format == SLUICE_NPY) other.desc = NULL; /* the file says what it is */
     if (g->rank > 0) err = open_here(a, &other, false, why);
-    int64_t same[3] = {err ? 0 : fingerprint(&(*a)->desc), 0, !err && (*a)->io.locks};
-    same[1] = -same[0];
-    err = sluice_agree(g, err, why, same, 3);
-    c->locks = same[2];
+    int64_t seen = err ? 0 : fingerprint(&(*a)->desc), asked = course(c);
+    int64_t same[5] = {seen, -seen, asked, -asked, !err && (*a)->io.locks};
+    err = sluice_agree(g, err, why, same, 5);
+    c->locks = same[4];
     if (!err && same[0] != -same[1])
         err = sluice_refuse(why, SLUICE_E_MISMATCH, -1, "open %s: processes do not see the same array", w->path);
+    if (!err && same[2] != -same[3])
+        err = sluice_refuse(why, SLUICE_E_MISMATCH, -1, "open %s: processes differ in their options", w->path);
     return err;
 }
 

@@ -7,6 +7,18 @@
 
 enum { DEFAULT_MEMORY = 64 << 20 };
 
+static int check_together(const sluice_together *t) {
+    if ((int)t->way < SLUICE_WAY_AUTO || t->way > SLUICE_WAY_TWO_PHASE)
+        return sluice_errmsg_fail(SLUICE_E_ARGUMENT, "unknown way %d to work together", (int)t->way);
+    if ((int)t->division < SLUICE_DIVIDE_AUTO || t->division > SLUICE_DIVIDE_BALANCED)
+        return sluice_errmsg_fail(SLUICE_E_ARGUMENT, "unknown division %d", (int)t->division);
+    if ((int)t->exchange < SLUICE_EXCHANGE_AUTO || t->exchange > SLUICE_EXCHANGE_ALLTOALL)
+        return sluice_errmsg_fail(SLUICE_E_ARGUMENT, "unknown exchange %d", (int)t->exchange);
+    if (t->aggregators < 0 || t->align < 0 || t->block < 0 || t->nodes < 0)
+        return sluice_errmsg_fail(SLUICE_E_ARGUMENT, "aggregators, align, block or nodes are negative");
+    return 0;
+}
+
 /* A shorter struct of an older program is accepted. */
 int sluice_array_options(sluice_options *o, const sluice_options *given) {
     memset(o, 0, sizeof *o);
@@ -23,7 +35,7 @@ int sluice_array_options(sluice_options *o, const sluice_options *given) {
         return sluice_errmsg_fail(SLUICE_E_ARGUMENT, "unknown method %d", (int)o->method);
     if ((int)o->store < SLUICE_STORE_AUTO || o->store > SLUICE_STORE_RAM)
         return sluice_errmsg_fail(SLUICE_E_ARGUMENT, "unknown store %d", (int)o->store);
-    return 0;
+    return check_together(&o->together);
 }
 
 static int open_store(sluice_store **s, const char *path, sluice_store_mode mode, sluice_store_kind kind,
