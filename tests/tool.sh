@@ -391,8 +391,13 @@ first=$(timeout 60 "$SLUICE_BIN" set enum '(0,0,2,1000000000)' 2>"$folder/err" |
 
 # ---- What the README says ----
 readme=$SLUICE_SRC/README.md
-awk '/^```c$/ { on = 1; next } /^```$/ { on = 0 } on' "$readme" >"$folder/readme.c"
-diff -u "$SLUICE_SRC/examples/hello.c" "$folder/readme.c" || fail 'the program in README.md is not examples/hello.c'
+# Its programs are examples, without the line that says on how many ranks they are tried.
+for name in hello together; do
+    awk -v start="/* $name.c:" '/^```c$/ { first = NR + 1; next } /^```$/ { on = 0 }
+        NR == first { on = index($0, start) == 1 } on' "$readme" >"$folder/readme.c"
+    grep -v '^/\* ranks: .* \*/$' "$SLUICE_SRC/examples/$name.c" | diff -u - "$folder/readme.c" ||
+        fail "the program in README.md is not examples/$name.c"
+done
 # Examples of the README and the manual pages show what their commands print. A block is an example if each of its
 # lines after a dollar sign is one of ours.
 awk -v folder="$folder" '
@@ -408,7 +413,7 @@ awk -v folder="$folder" '
     /^```$/ || /^\.Ed/ { close_block(); next }
     on && /^\$ / {
         line = substr($0, 3)
-        if (line ~ /^(sluice|build\/|[A-Z]=)/) ours = 1; else on = 0
+        if (line ~ /^(sluice|build\/|mpiexec|[A-Z]=)/) ours = 1; else on = 0
         quoted = $0
         gsub(/\047/, "\047\\\047\047", quoted)
         script = script "echo \047" quoted "\047\n" line "\n"
@@ -416,14 +421,14 @@ awk -v folder="$folder" '
     on { want = want $0 "\n" }' "$readme" "$SLUICE_SRC"/man/*.1
 examples=0
 for script in "$folder"/*.example; do
-    sed -i "s|^build/|'$SLUICE_BUILD'/|" "$script"
+    sed -i "s|^build/|'$SLUICE_BUILD'/|; /^mpiexec /s| build/| '$SLUICE_BUILD'/|; s|^mpiexec |$MPIEXEC |" "$script"
     mkdir "${script%.example}"
     (cd "${script%.example}" && PATH=$(dirname "$SLUICE_BIN"):$PATH bash "$script") >"$folder/got" 2>&1
     rm -rf "${script%.example}"
     diff -u "${script%.example}.want" "$folder/got" || fail "the example above is not what is printed"
     examples=$((examples + 1))
 done
-[ $examples -ge 12 ] || fail "only $examples examples were found in README.md and man/"
+[ $examples -ge 13 ] || fail "only $examples examples were found in README.md and man/"
 
 # ---- The demo runs ----
 SLUICE_BIN=$SLUICE_BIN bash "$SLUICE_SRC/tools/demo.sh" >"$folder/out" 2>&1 || fail "demo: status $?"
