@@ -67,6 +67,21 @@ void sluice_collective_close(sluice_collective *c) {
     sluice_mem_free(c);
 }
 
+int sluice_collective_name(const sluice_io *io, bool write, int error, sluice_reason *why) {
+    enum { KEEP = 80 }; /* the end of a long path, so that the sentence fits behind it */
+    if (!error) return 0;
+    const sluice_reason detail = *why;
+    const char *name = io->store->name;
+    size_t len = strlen(name);
+    return sluice_refuse(why, error, detail.pos, "%s %s%s: %s", write ? "write" : "read", len > KEEP ? "..." : "",
+                         len > KEEP ? name + len - KEEP : name, detail.text);
+}
+
+/* For an error that has no sentence yet. */
+static int refuse(const call *x, int error, sluice_reason *why) {
+    return sluice_collective_name(x->io, x->write, sluice_pass(why, error), why);
+}
+
 /* ---- What each process does alone ---------------------------------------------------------------------------- */
 
 /* Reads what is cached, or all of it if so told; what is left stays in the list. */
@@ -109,7 +124,7 @@ static int find_memory(call *x, int64_t shift, sluice_reason *why) {
         x->side[i].set = place;
         x->part[i] = (sluice_io_part){file, x->side[i]};
     }
-    return sluice_pass(why, err);
+    return refuse(x, err, why);
 }
 
 /* ---- What they do together ----------------------------------------------------------------------------------- */
@@ -132,8 +147,8 @@ static int recognise(call *x, bool *same, int64_t *shift, sluice_reason *why) {
     *same = false;
     *shift = INT64_MAX; /* of nothing: whatever the others say */
     if (!p->known || p->write != x->write) return 0;
-    int err = sluice_pass(why, sluice_pattern_key(x->part, x->n, &key, &nkey, &lo));
-    if (err) return err;
+    int err = sluice_pattern_key(x->part, x->n, &key, &nkey, &lo);
+    if (err) return refuse(x, err, why);
     *same = x->n == p->n && nkey == p->nkey && (!nkey || !memcmp(key, p->key, (size_t)nkey)) &&
             (lo == INT64_MAX) == (p->lo == INT64_MAX);
     if (*same && lo != INT64_MAX) *shift = lo - p->lo;
@@ -278,7 +293,7 @@ static void report(const call *x, const sluice_counts *before, int err) {
 static int collect(call *x, const sluice_io_part *part, int n, sluice_reason *why) {
     size_t each = sizeof *x->part + sizeof *x->side + 2 * sizeof *x->spare;
     x->part = sluice_mem_alloc((size_t)n, each);
-    if (!x->part) return sluice_refuse(why, -ENOMEM, -1, "%s: no memory for %d parts", x->io->store->name, n);
+    if (!x->part) return refuse(x, -ENOMEM, why);
     for (int i = 0; i < n; i++) {
         if (!part[i].file->size) continue;
         x->part[x->n++] = part[i];

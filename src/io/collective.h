@@ -72,6 +72,9 @@ typedef struct sluice_clock {
     double plan, exchange, io, copy;
 } sluice_clock;
 
+/* collective.c. Local. Puts "write <file>: ", or "read ...", before the sentence of an error. Returns the error. */
+int sluice_collective_name(const sluice_io *io, bool write, int error, sluice_reason *why);
+
 /* requests.c. Collective. request[r] becomes what rank r wants. Everyone's `error` is agreed on along the way. */
 int sluice_requests_exchange(sluice_collective *c, sluice_io *io, const sluice_set *mine, sluice_set *request,
                              int error, sluice_reason *why);

@@ -101,12 +101,13 @@ static int settle_conflicts(sluice_collective *c, sluice_io *io, sluice_reason *
     sluice_set lost = SLUICE_SET_EMPTY, mine = SLUICE_SET_EMPTY;
     int err = sluice_conflict_lost(&lost, p->request, g->size, g->rank, c->together.refuse_conflicts, why);
     if (!err && lost.size) err = sluice_pass(why, leave_out(p, &lost));
+    sluice_collective_name(io, true, err, why);
     int64_t none = !lost.size;
     sluice_set_free(&lost);
     err = sluice_agree(g, err, why, &none, 1);
     p->conflict = !none;
     if (err || none || g->nnodes == 1) return err;
-    err = sluice_pass(why, own_request(&mine, p));
+    err = sluice_collective_name(io, true, sluice_pass(why, own_request(&mine, p)), why);
     err = sluice_requests_exchange(c, io, &mine, p->request, err, why);
     sluice_set_free(&mine);
     return err;
@@ -132,7 +133,7 @@ int sluice_pattern_learn(sluice_collective *c, sluice_io *io, bool write, const 
     if (p->file) p->n = n;
     for (int i = 0; i < n && !err; i++) err = sluice_set_copy(&p->file[i], part[i].file);
     if (!err && !known) err = own_request(&mine, p);
-    if (err) sluice_refuse(why, err, -1, "%s: %s", io->store->name, sluice_strerror(err));
+    err = sluice_collective_name(io, write, sluice_pass(why, err), why);
     if (known)
         err = sluice_agree(g, infer(p->request, g->size, known, err, why), why, NULL, 0);
     else
@@ -200,10 +201,8 @@ static int plan_alone(sluice_collective *c, sluice_io *io, const sluice_extent *
 }
 
 int sluice_pattern_plan(sluice_collective *c, sluice_io *io, const sluice_extent *e, sluice_reason *why) {
-    sluice_reason detail;
     forget_plan(&c->pattern);
-    int err = plan_alone(c, io, e, &detail);
-    if (err) sluice_refuse(why, err, -1, "%s: planning: %s", io->store->name, detail.text);
+    int err = sluice_collective_name(io, c->pattern.write, plan_alone(c, io, e, why), why);
     err = sluice_agree(c->group, err, why, NULL, 0);
     c->pattern.planned = !err;
     io->counts.plans++;

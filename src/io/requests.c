@@ -63,10 +63,10 @@ static int make_room(sluice_group *g, unsigned char **mine, sluice_reason *why) 
 }
 
 /* The letters of all nodes, in the leader's segment. */
-static int between_nodes(sluice_group *g, sluice_reason *why) {
+static int between_nodes(sluice_group *g, const sluice_io *io, bool write, sluice_reason *why) {
     unsigned char *mine = NULL;
     int err = g->local == 0 ? make_room(g, &mine, why) : 0;
-    err = sluice_agree(g, err, why, NULL, 0);
+    err = sluice_agree(g, sluice_collective_name(io, write, err, why), why, NULL, 0);
     if (g->local == 0 && !err)
         MPI_Allgatherv(mine, g->count[g->node], MPI_BYTE, letter_of(g, 0) + room(length_of(letter_of(g, 0))), g->count,
                        g->count + g->nnodes, MPI_BYTE, g->leaders);
@@ -97,10 +97,12 @@ static int open_all(const sluice_group *g, sluice_set *request, sluice_reason *w
 int sluice_requests_exchange(sluice_collective *c, sluice_io *io, const sluice_set *mine, sluice_set *request,
                              int error, sluice_reason *why) {
     sluice_group *g = c->group;
-    if (!error) error = publish(g, mine, &io->counts, why);
+    bool write = c->pattern.write;
+    if (!error) error = sluice_collective_name(io, write, publish(g, mine, &io->counts, why), why);
     error = sluice_agree(g, error, why, NULL, 0);
-    if (!error && g->nnodes > 1) error = between_nodes(g, why);
+    if (!error && g->nnodes > 1) error = between_nodes(g, io, write, why);
     if (error) return error;
+    error = sluice_collective_name(io, write, open_all(g, request, why), why);
     /* Until all have read, no letter may change. */
-    return sluice_agree(g, open_all(g, request, why), why, NULL, 0);
+    return sluice_agree(g, error, why, NULL, 0);
 }
