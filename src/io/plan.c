@@ -187,8 +187,8 @@ int sluice_plan_make(sluice_plan *p, const sluice_plan_facts *f, const sluice_se
     bool *chosen = sluice_mem_alloc((size_t)f->size, sizeof *chosen);
     made.aggregator = sluice_mem_alloc((size_t)made.n, sizeof *made.aggregator);
     int err = turn && chosen && made.aggregator ? 0 : sluice_pass(why, -ENOMEM);
+    if (made.aggregator) memset(made.aggregator, 0, (size_t)made.n * sizeof *made.aggregator);
     if (!err) {
-        memset(made.aggregator, 0, (size_t)made.n * sizeof *made.aggregator);
         most = choose_ranks(f, made.n, turn, chosen);
         for (int r = 0, a = 0; r < f->size; r++)
             if (chosen[r]) made.aggregator[a++] = (sluice_aggregator){.rank = r, .node = f->node_of[r]};
