@@ -187,13 +187,12 @@ static int64_t mark_of(const spread *s) {
 }
 
 /* A grid must have a place for each process. */
-static int check_grid(const sluice_array *a, const spread *s, int size, sluice_reason *why) {
+static int check_grid(const spread *s, int size, sluice_reason *why) {
     int64_t n = 1;
     for (int d = 0; d < s->shape->ndims; d++)
         if (s->grid[d] < 1 || !sluice_mul(n, s->grid[d], &n)) n = INT64_MAX;
     if (n == size) return 0;
-    return sluice_refuse(why, SLUICE_E_ARGUMENT, -1, "%s: the grid does not have a place for each of %d processes",
-                         a->io.store->name, size);
+    return sluice_refuse(why, SLUICE_E_ARGUMENT, -1, "the grid does not have a place for each of %d processes", size);
 }
 
 static int move_dist(sluice_array *a, bool write, const sluice_dist *dist, const int *grid, void *buf) {
@@ -202,8 +201,11 @@ static int move_dist(sluice_array *a, bool write, const sluice_dist *dist, const
     sluice_reason why;
     sluice_group *g = a->collective ? a->collective->group : NULL;
     int err = sluice_bind_allowed(a, write, &why);
-    if (!err) err = check_grid(a, &s, g ? g->size : 1, &why);
-    if (!err) err = part_of(&s, g ? g->rank : 0, &file, &why);
+    if (!err) {
+        err = check_grid(&s, g ? g->size : 1, &why);
+        if (!err) err = part_of(&s, g ? g->rank : 0, &file, &why);
+        sluice_collective_name(&a->io, write, err, &why);
+    }
     sluice_background_drain(a);
     sluice_io_part part = {&file, {buf, NULL, 0, 0}};
     sluice_known known = {part_of, &s, err ? 0 : mark_of(&s)};

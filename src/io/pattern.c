@@ -114,7 +114,8 @@ static int settle_conflicts(sluice_collective *c, sluice_io *io, sluice_reason *
 }
 
 /* Everyone's requests, as they follow from what is known. */
-static int infer(sluice_set *request, int size, const sluice_known *known, int err, sluice_reason *why) {
+static int infer(sluice_set *request, int size, const sluice_known *known, sluice_reason *why) {
+    int err = 0;
     for (int r = 0; r < size && !err; r++) err = known->request(known->arg, r, &request[r], why);
     return err;
 }
@@ -134,8 +135,9 @@ int sluice_pattern_learn(sluice_collective *c, sluice_io *io, bool write, const 
     for (int i = 0; i < n && !err; i++) err = sluice_set_copy(&p->file[i], part[i].file);
     if (!err && !known) err = own_request(&mine, p);
     err = sluice_collective_name(io, write, sluice_pass(why, err), why);
+    if (known && !err) err = sluice_collective_name(io, write, infer(p->request, g->size, known, why), why);
     if (known)
-        err = sluice_agree(g, infer(p->request, g->size, known, err, why), why, NULL, 0);
+        err = sluice_agree(g, err, why, NULL, 0);
     else
         err = sluice_requests_exchange(c, io, &mine, p->request, err, why);
     sluice_set_free(&mine);
