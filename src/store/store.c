@@ -98,6 +98,8 @@ int sluice_store_lock(sluice_store *s, int64_t off, int64_t len, sluice_lock how
     else if (s->ops->lock)
         do err = s->ops->lock(s, off, len, how);
         while (err == -EINTR);
+    /* Others would wait for ever for a lock that could not be given back: once more, though the failure counts. */
+    if (err && how == SLUICE_UNLOCK && s->ops->lock) s->ops->lock(s, off, len, SLUICE_UNLOCK);
     return err ? sluice_store_refuse(why, err, how == SLUICE_UNLOCK ? "unlock" : "lock", s->name, off) : 0;
 }
 
