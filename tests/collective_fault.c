@@ -289,7 +289,7 @@ static void open_handle(handle *h, int nodes) {
 /* Forgets everything that is kept from one call to the next. */
 static void reset(handle *h) {
     sluice_group *g = h->a->collective->group;
-    sluice_pattern_forget(&h->a->collective->pattern, size);
+    sluice_collective_forget(h->a->collective);
     sluice_io_release(&h->a->io);
     h->a->io.map_tried = false;
     sluice_mem_discharge(g->reserved[0] + g->reserved[1]);

@@ -55,7 +55,7 @@ static void bounded(int64_t memory, int nodes) {
     sluice_mem_peak_reset();
     for (int way = SLUICE_WAY_AUTO; way <= SLUICE_WAY_TWO_PHASE; way++) {
         a->collective->together.way = (sluice_way)way;
-        sluice_pattern_forget(&a->collective->pattern, size);
+        sluice_collective_forget(a->collective);
         if (way == SLUICE_WAY_OWN) continue; /* a write for each element */
         for (int64_t k = 0; k < ROWS * columns; k++) buf[k] = (int32_t)(k * 31 + rank + way);
         must(sluice_write_all(a, mine, buf));

@@ -187,7 +187,7 @@ static void set_way(chance *c, sluice_array *a) {
     a->io.no_map = chance_once_in(c, 2);
     a->io.method = (sluice_method)(chance_once_in(c, 2) ? chance_draw(c, 1, 4) : 0);
     /* What a plan depends on has changed. */
-    sluice_pattern_forget(&a->collective->pattern, size);
+    sluice_collective_forget(a->collective);
 }
 
 static void one_step(chance *c, sluice_array *a, const sluice_shape *s, int64_t file_bytes) {

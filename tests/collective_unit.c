@@ -223,7 +223,7 @@ static void nothing(sluice_array *a) {
 static void the_same(sluice_array *a) {
     sluice_counts before, after;
     a->collective->together.way = SLUICE_WAY_TWO_PHASE;
-    sluice_pattern_forget(&a->collective->pattern, size);
+    sluice_collective_forget(a->collective);
     sluice_count(a, &before);
     check_array(a);
     sluice_count(a, &after);
@@ -232,7 +232,7 @@ static void the_same(sluice_array *a) {
           "%" PRId64 " bytes read, %" PRId64 " wanted", read, wanted);
     for (int way = SLUICE_WAY_OWN; way <= SLUICE_WAY_TWO_PHASE; way++) {
         a->collective->together.way = (sluice_way)way;
-        sluice_pattern_forget(&a->collective->pattern, size);
+        sluice_collective_forget(a->collective);
         fill(10 * way + rank, 0, ROWS);
         must(sluice_write_all(a, NULL, buf));
         fill_model(10 * way + size - 1, 0, ROWS);

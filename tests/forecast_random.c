@@ -78,7 +78,7 @@ static sluice_prospect look(sluice_array *a, bool write, const sluice_set *reque
     const sluice_shape *s = &a->desc.shape;
     int64_t end = sluice_desc_end(&a->desc), slowest = s->dim[s->order == SLUICE_ROW_MAJOR ? 0 : s->ndims - 1];
     for (int r = 0; r < size; r++)
-        cached[r] = request[r].size && sluice_io_reachable(&a->io, false, &request[r]) &&
+        cached[r] = request[r].size && sluice_io_reachable(&a->io, false, &request[r], false) &&
                     (!write || sluice_map_writable(a->io.map));
     return (sluice_prospect){.facts = {.write = write,
                                        .size = size,
@@ -132,7 +132,7 @@ static void one_call(chance *c, sluice_array *a, int64_t *room) {
     seen.conflicts += f.conflict;
     seen.many_rounds += f.plan.rounds > 1;
     sluice_forecast_free(&f);
-    sluice_pattern_forget(&a->collective->pattern, size);
+    sluice_collective_forget(a->collective);
     step++;
 }
 
@@ -141,7 +141,7 @@ static void fetch(sluice_array *a) {
     sluice_set all = SLUICE_SET_EMPTY;
     must(sluice_set_block(&all, 0, sluice_desc_end(&a->desc)), "block");
     a->io.method = SLUICE_MAPPED;
-    sluice_io_reachable(&a->io, false, &all);
+    sluice_io_reachable(&a->io, false, &all, false);
     sluice_set_free(&all);
 }
 

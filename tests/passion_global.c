@@ -157,7 +157,7 @@ static void set_way(chance *c, PFILE *f) {
     sluice_collective *l = f->array->collective;
     l->together.way = (sluice_way)chance_draw(c, 0, 2);
     l->together.division = (sluice_division)chance_draw(c, 0, 4);
-    sluice_pattern_forget(&l->pattern, size);
+    sluice_collective_forget(l);
 }
 
 static void random_sections(chance *c) {

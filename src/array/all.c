@@ -101,8 +101,9 @@ int sluice_create_all(sluice_array **a, MPI_Comm comm, const char *path, const s
 
 int sluice_all_resize(sluice_array *a, int64_t extent, int error, sluice_reason *why) {
     sluice_group *g = a->collective->group;
+    extent = sluice_max(extent, -1); /* below 0 all are as bad */
     int64_t same[2] = {extent, -extent};
-    error = sluice_agree(g, error, why, same, 2);
+    error = sluice_agree_on(g, SLUICE_CALL_RESIZE, error, why, same, 2);
     if (!error && same[0] != -same[1])
         return sluice_refuse(why, SLUICE_E_MISMATCH, -1, "resize %s: processes give different extents",
                              a->io.store->name);
@@ -112,13 +113,13 @@ int sluice_all_resize(sluice_array *a, int64_t extent, int error, sluice_reason 
     if (error) return error;
     sluice_shape *s = &a->desc.shape;
     s->dim[s->order == SLUICE_ROW_MAJOR ? 0 : s->ndims - 1] = extent;
-    sluice_pattern_forget(&a->collective->pattern, g->size);
+    sluice_collective_forget(a->collective);
     return 0;
 }
 
 int sluice_all_close(sluice_collective *c, int error) {
     sluice_reason why = sluice_errmsg_reason(error);
-    error = sluice_agree(c->group, error, &why, NULL, 0);
+    error = sluice_agree_on(c->group, SLUICE_CALL_CLOSE, error, &why, NULL, 0);
     sluice_collective_close(c);
     return error ? sluice_errmsg_set(&why) : 0;
 }

@@ -145,7 +145,7 @@ int sluice_sync(sluice_array *a) {
     sluice_background_drain(a);
     bool mine = !a->collective || a->collective->group->local == 0; /* one process of a node is enough */
     int err = mine ? sluice_store_sync(a->io.store, &why) : 0;
-    if (a->collective) err = sluice_agree(a->collective->group, err, &why, NULL, 0);
+    if (a->collective) err = sluice_agree_on(a->collective->group, SLUICE_CALL_SYNC, err, &why, NULL, 0);
     return err ? sluice_errmsg_set(&why) : 0;
 }
 

@@ -147,3 +147,13 @@ int sluice_agree(sluice_group *g, int error, sluice_reason *why, int64_t *least,
     return sluice_refuse(why, all->why.error, all->why.pos, "rank %lld: %.*s", (long long)all->rank,
                          (int)sizeof all->why.text - 24, all->why.text);
 }
+
+int sluice_agree_on(sluice_group *g, int64_t call, int error, sluice_reason *why, int64_t *least, int n) {
+    int64_t said[SLUICE_AGREE] = {call, -call};
+    if (n) memcpy(said + 2, least, (size_t)n * sizeof *least);
+    error = sluice_agree(g, error, why, said, n + 2);
+    if (n) memcpy(least, said + 2, (size_t)n * sizeof *least);
+    if (error || said[0] == -said[1]) return error;
+    return sluice_refuse(why, SLUICE_E_MISMATCH, -1,
+                         "processes make different collective calls, or name different distributions");
+}

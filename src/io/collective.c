@@ -60,9 +60,13 @@ int sluice_collective_open(sluice_collective **out, MPI_Comm comm, const sluice_
     return 0;
 }
 
+void sluice_collective_forget(sluice_collective *c) {
+    for (int i = 0; i < 2; i++) sluice_pattern_forget(&c->last[i], c->group->size);
+}
+
 void sluice_collective_close(sluice_collective *c) {
     if (!c) return;
-    sluice_pattern_forget(&c->pattern, c->group->size);
+    sluice_collective_forget(c);
     sluice_group_close(c->group);
     sluice_mem_free(c);
 }
@@ -112,7 +116,7 @@ static bool would_write_own(call *x) {
 
 /* Where each part lies in the file and in memory, without what higher ranks overwrite. */
 static int find_memory(call *x, int64_t shift, sluice_reason *why) {
-    const sluice_pattern *p = &x->c->pattern;
+    const sluice_pattern *p = x->c->pattern;
     int err = 0;
     for (int i = 0; i < x->n; i++) x->side[i] = x->part[i].mem;
     if (!p->kept) return 0;
@@ -130,23 +134,16 @@ static int find_memory(call *x, int64_t shift, sluice_reason *why) {
 /* ---- What they do together ----------------------------------------------------------------------------------- */
 
 /* What the processes tell each other first; the smallest of each number goes to all. */
-enum { CALL, NOT_CALL, EMPTY, OWN, UNTOUCHED, SAME, SHIFT, NOT_SHIFT, SAID };
-
-/* Compares what must be the same everywhere. */
-static int compare(const int64_t *said, sluice_reason *why) {
-    if (said[CALL] == -said[NOT_CALL]) return 0;
-    return sluice_refuse(why, SLUICE_E_MISMATCH, -1,
-                         "processes make different collective calls, or name different distributions");
-}
+enum { EMPTY, OWN, UNTOUCHED, SAME, SHIFT, NOT_SHIFT, SAID };
 
 /* Whether our parts are those of the present pattern, `*shift` further on. */
 static int recognise(call *x, bool *same, int64_t *shift, sluice_reason *why) {
-    const sluice_pattern *p = &x->c->pattern;
+    const sluice_pattern *p = x->c->pattern;
     unsigned char *key;
     int64_t nkey, lo;
     *same = false;
     *shift = INT64_MAX; /* of nothing: whatever the others say */
-    if (!p->known || p->write != x->write) return 0;
+    if (!p->known) return 0;
     int err = sluice_pattern_key(x->part, x->n, &key, &nkey, &lo);
     if (err) return refuse(x, err, why);
     *same = x->n == p->n && nkey == p->nkey && (!nkey || !memcmp(key, p->key, (size_t)nkey)) &&
@@ -163,17 +160,15 @@ static int consult(call *x, int err, int64_t *said, sluice_reason *why) {
     if (!err && x->n)
         err = recognise(x, &same, &shift, why);
     else if (!err)
-        same = x->c->pattern.known && x->c->pattern.write == x->write && x->c->pattern.n == 0;
-    said[CALL] = 2 * (x->known ? x->known->mark : 0) + x->write;
-    said[NOT_CALL] = -said[CALL];
+        same = x->c->pattern->known && x->c->pattern->n == 0;
+    int64_t which = 2 * (x->known ? x->known->mark : 0) + x->write;
     said[EMPTY] = x->n == 0;
     said[UNTOUCHED] = !x->helped;
     said[OWN] = !err && x->write && would_write_own(x);
     said[SAME] = same;
     said[SHIFT] = shift;
     said[NOT_SHIFT] = shift == INT64_MAX ? INT64_MAX : -shift;
-    err = sluice_agree(x->c->group, err, why, said, SAID);
-    if (!err) err = compare(said, why);
+    err = sluice_agree_on(x->c->group, which, err, why, said, SAID);
     bool together = said[SHIFT] == INT64_MAX || said[SHIFT] == -said[NOT_SHIFT];
     if (said[SHIFT] == INT64_MAX) said[SHIFT] = 0;
     if (!together) said[SAME] = 0;
@@ -186,7 +181,7 @@ static int consult(call *x, int err, int64_t *said, sluice_reason *why) {
  * then no gap may be moved along. */
 static int guard(call *x, int64_t shift, bool *gaps, sluice_reason *why) {
     sluice_collective *c = x->c;
-    const sluice_plan *p = &c->pattern.plan;
+    const sluice_plan *p = &c->pattern->plan;
     if (!x->write || c->exclusive || !c->locks) return 0;
     int err = sluice_io_disclaim(x->io, why);
     err = sluice_agree(c->group, err, why, NULL, 0);
@@ -201,7 +196,7 @@ static int guard(call *x, int64_t shift, bool *gaps, sluice_reason *why) {
 
 static int unguard(call *x, int64_t shift, bool gaps, sluice_reason *why) {
     sluice_collective *c = x->c;
-    const sluice_plan *p = &c->pattern.plan;
+    const sluice_plan *p = &c->pattern->plan;
     if (!x->write || c->exclusive || !c->locks) return 0;
     int err = c->group->rank == 0 ? sluice_io_leave(x->io, p->lo + shift, p->hi - p->lo, gaps, why) : 0;
     return sluice_agree(c->group, err, why, NULL, 0);
@@ -212,7 +207,7 @@ static int two_phase(call *x, int64_t shift, sluice_reason *why) {
     sluice_collective *c = x->c;
     int64_t wanted = 0;
     int err = 0;
-    if (!c->pattern.planned) {
+    if (!c->pattern->planned) {
         double start = now();
         err = sluice_pattern_plan(c, x->io, x->extent, why);
         x->clock.plan += now() - start;
@@ -268,7 +263,7 @@ static int write_together(call *x, int err, sluice_reason *why) {
     err = learn(x, said, why);
     if (err) return err;
     err = find_memory(x, said[SHIFT], why);
-    if (x->c->pattern.conflict) err = sluice_agree(x->c->group, err, why, NULL, 0); /* else it cannot fail */
+    if (x->c->pattern->conflict) err = sluice_agree(x->c->group, err, why, NULL, 0); /* else it cannot fail */
     if (err) return err;
     if (!own) return two_phase(x, said[SHIFT], why);
     return sluice_agree(x->c->group, sluice_io_write(x->io, x->part, x->n, why), why, NULL, 0);
@@ -311,6 +306,7 @@ int sluice_collective_move(sluice_collective *c, sluice_io *io, const sluice_ext
     call x = {.c = c, .io = io, .extent = e, .known = known, .write = write, .start = now()};
     sluice_counts before = io->counts;
     int err = error;
+    c->pattern = &c->last[write];
     if (!err && n) err = collect(&x, part, n, why);
     int room = x.n;
     err = (write ? write_together : read_together)(&x, err, why);

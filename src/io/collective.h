@@ -41,17 +41,20 @@ typedef struct sluice_pattern {
 typedef struct sluice_collective {
     sluice_group *group;
     sluice_together together;
-    int64_t memory; /* for all buffers of a process */
-    bool exclusive; /* no one outside the group writes the file */
-    bool locks;     /* ranges of it can be locked */
-    bool log;       /* SLUICE_LOG=why: a line per call from rank 0 */
-    sluice_pattern pattern;
+    int64_t memory;                   /* for all buffers of a process */
+    bool exclusive;                   /* no one outside the group writes the file */
+    bool locks;                       /* ranges of it can be locked */
+    bool log;                         /* SLUICE_LOG=why: a line per call from rank 0 */
+    sluice_pattern last[2], *pattern; /* the last of reads and of writes; the present one */
 } sluice_collective;
 
 /* collective.c. Collective. Makes the group, unless a process has an error already; all return the same. */
 int sluice_collective_open(sluice_collective **out, MPI_Comm comm, const sluice_together *t, int64_t memory,
                            bool exclusive, int error, sluice_reason *why);
 void sluice_collective_close(sluice_collective *c);
+
+/* collective.c. Local, but all processes must do the same. Plans must be made anew. */
+void sluice_collective_forget(sluice_collective *c);
 
 /* Where everyone's request follows from something that all processes know, nobody needs to be told: request() says what
  * a rank wants, and `mark` is a number that tells what is known apart from anything else. */

@@ -59,8 +59,13 @@ unsigned char *sluice_group_area(const sluice_group *g, int local, sluice_area a
 /* agree.c. Collective. Every process says whether it failed, and why, and gives up to SLUICE_AGREE numbers. All get the
  * smallest of each number, and all return the same: 0, or the error of the lowest rank that failed, with "rank 3: "
  * before its sentence. What was written to memory before is seen by all after. */
-enum { SLUICE_AGREE = 12 };
+enum { SLUICE_AGREE = 14 };
 int sluice_agree(sluice_group *g, int error, sluice_reason *why, int64_t *least, int n);
+
+/* agree.c. Collective. The same at the start of a call, first of all about which call it is, with two numbers less:
+ * SLUICE_E_MISMATCH if they do not all make the same. Transfers have numbers >= 0. */
+enum { SLUICE_CALL_SYNC = -1, SLUICE_CALL_RESIZE = -2, SLUICE_CALL_CLOSE = -3 };
+int sluice_agree_on(sluice_group *g, int64_t call, int error, sluice_reason *why, int64_t *least, int n);
 
 /* agree.c. Collective on the node. All are here. */
 void sluice_group_meet(sluice_group *g);

@@ -9,22 +9,22 @@
 #include "io/collective.h"
 
 unsigned char *sluice_messages_window(const sluice_collective *c, int a, int64_t k) {
-    const sluice_pattern *p = &c->pattern;
+    const sluice_pattern *p = c->pattern;
     return sluice_group_area(c->group, p->local_of[a], SLUICE_AREA_DATA) + k % 2 * p->plan.window;
 }
 
 unsigned char *sluice_messages_foreign(const sluice_collective *c) {
-    return sluice_group_area(c->group, 0, SLUICE_AREA_DATA) + 2 * c->pattern.plan.window;
+    return sluice_group_area(c->group, 0, SLUICE_AREA_DATA) + 2 * c->pattern->plan.window;
 }
 
 static unsigned char *served_area(const sluice_collective *c) {
-    return sluice_messages_foreign(c) + c->pattern.plan.foreign;
+    return sluice_messages_foreign(c) + c->pattern->plan.foreign;
 }
 
 /* Moves what `node` wants of window k of an aggregator between the window and a packed place, or with no such place
  * only counts it. */
 static int64_t pack(const sluice_collective *c, int node, int a, int64_t k, unsigned char *packed, bool unpack) {
-    const sluice_plan *plan = &c->pattern.plan;
+    const sluice_plan *plan = &c->pattern->plan;
     const sluice_set *want = &plan->node[node];
     int64_t at = 0;
     sluice_stretches s;
@@ -43,7 +43,7 @@ static int64_t pack(const sluice_collective *c, int node, int a, int64_t k, unsi
 
 /* All windows of `of` that `node` wants something of. */
 static int64_t pack_node(const sluice_collective *c, int node, int of, int64_t k, unsigned char *packed, bool unpack) {
-    const sluice_plan *plan = &c->pattern.plan;
+    const sluice_plan *plan = &c->pattern->plan;
     int64_t at = 0;
     for (int i = plan->first[of]; i < plan->first[of + 1]; i++)
         at += pack(c, node, plan->by_node[i], k, packed ? packed + at : NULL, unpack);
@@ -72,7 +72,7 @@ static void carry(const sluice_group *g, sluice_exchange way, const ledger *out,
 
 void sluice_messages_exchange(sluice_collective *c, sluice_counts *counts, int64_t k) {
     const sluice_group *g = c->group;
-    bool write = c->pattern.write;
+    bool write = c->pattern->write;
     int n = g->nnodes;
     ledger served = {g->count, g->count + n, served_area(c)},
            foreign = {g->count + 2 * n, g->count + 3 * n, sluice_messages_foreign(c)};

@@ -96,7 +96,7 @@ static int leave_out(sluice_pattern *p, const sluice_set *lost) {
 
 /* For writes: no two processes want the same byte any more. Between nodes everyone must know what is left. */
 static int settle_conflicts(sluice_collective *c, sluice_io *io, sluice_reason *why) {
-    sluice_pattern *p = &c->pattern;
+    sluice_pattern *p = c->pattern;
     sluice_group *g = c->group;
     sluice_set lost = SLUICE_SET_EMPTY, mine = SLUICE_SET_EMPTY;
     int err = sluice_conflict_lost(&lost, p->request, g->size, g->rank, c->together.refuse_conflicts, why);
@@ -123,7 +123,7 @@ static int infer(sluice_set *request, int size, const sluice_known *known, sluic
 int sluice_pattern_learn(sluice_collective *c, sluice_io *io, bool write, const sluice_io_part *part, int n,
                          const sluice_known *known, sluice_reason *why) {
     sluice_group *g = c->group;
-    sluice_pattern *p = &c->pattern;
+    sluice_pattern *p = c->pattern;
     sluice_set mine = SLUICE_SET_EMPTY;
     sluice_pattern_forget(p, g->size);
     p->write = write;
@@ -151,14 +151,14 @@ int sluice_pattern_learn(sluice_collective *c, sluice_io *io, bool write, const 
 static sluice_plan_facts facts_of(const sluice_collective *c, const sluice_io *io, const sluice_extent *e) {
     const sluice_group *g = c->group;
     const sluice_store_facts *f = &io->store->facts;
-    return (sluice_plan_facts){.write = c->pattern.write,
+    return (sluice_plan_facts){.write = c->pattern->write,
                                .size = g->size,
                                .nnodes = g->nnodes,
                                .node_of = g->node_of,
                                .cores = g->cores,
                                .together = c->together,
                                .memory = sluice_max(c->memory - SLUICE_IO_LEAST, SLUICE_IO_LEAST),
-                               .gap = sluice_io_gap(io, c->pattern.write),
+                               .gap = sluice_io_gap(io, c->pattern->write),
                                .align = f->stripe ? f->stripe : f->align,
                                .origin = e->origin,
                                .end = e->end,
@@ -180,7 +180,7 @@ static int find_local(sluice_pattern *p, const sluice_group *g) {
 
 static int plan_alone(sluice_collective *c, sluice_io *io, const sluice_extent *e, sluice_reason *why) {
     sluice_group *g = c->group;
-    sluice_pattern *p = &c->pattern;
+    sluice_pattern *p = c->pattern;
     sluice_plan_facts f = facts_of(c, io, e);
     int err = sluice_plan_make(&p->plan, &f, p->request, why);
     if (!err) err = sluice_pass(why, find_local(p, g));
@@ -203,10 +203,10 @@ static int plan_alone(sluice_collective *c, sluice_io *io, const sluice_extent *
 }
 
 int sluice_pattern_plan(sluice_collective *c, sluice_io *io, const sluice_extent *e, sluice_reason *why) {
-    forget_plan(&c->pattern);
-    int err = sluice_collective_name(io, c->pattern.write, plan_alone(c, io, e, why), why);
+    forget_plan(c->pattern);
+    int err = sluice_collective_name(io, c->pattern->write, plan_alone(c, io, e, why), why);
     err = sluice_agree(c->group, err, why, NULL, 0);
-    c->pattern.planned = !err;
+    c->pattern->planned = !err;
     io->counts.plans++;
     return err;
 }

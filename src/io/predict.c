@@ -145,6 +145,6 @@ int sluice_predict_own(sluice_prediction *out, const sluice_set *file, const slu
                                           .wanted_read = write ? 0 : file->size,
                                           .wanted_written = write ? file->size : 0},
                                .useful = file->size,
-                               .memory = buffered ? how->buffer : 0};
+                               .memory = buffered ? how->window : 0};
     return 0;
 }

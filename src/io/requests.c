@@ -97,7 +97,7 @@ static int open_all(const sluice_group *g, sluice_set *request, sluice_reason *w
 int sluice_requests_exchange(sluice_collective *c, sluice_io *io, const sluice_set *mine, sluice_set *request,
                              int error, sluice_reason *why) {
     sluice_group *g = c->group;
-    bool write = c->pattern.write;
+    bool write = c->pattern->write;
     if (!error) error = sluice_collective_name(io, write, publish(g, mine, &io->counts, why), why);
     error = sluice_agree(g, error, why, NULL, 0);
     if (!error && g->nnodes > 1) error = between_nodes(g, io, write, why);

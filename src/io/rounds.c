@@ -55,7 +55,7 @@ static void flush(work *w, batch *b, task t) {
 
 /* The runs of the cover in a stretch of the file; `buf` is where the stretch lies. */
 static void transfer_stretch(work *w, batch *b, task t, const sluice_stretch *s, unsigned char *buf) {
-    const sluice_share *share = &w->c->pattern.share;
+    const sluice_share *share = &w->c->pattern->share;
     sluice_cursor c;
     sluice_run run;
     sluice_cursor_init(&c, w->cover);
@@ -76,7 +76,7 @@ static void transfer_stretch(work *w, batch *b, task t, const sluice_stretch *s,
 
 /* Window k of our domain, if we have one. */
 static void transfer(work *w, task t, int64_t k) {
-    const sluice_pattern *p = &w->c->pattern;
+    const sluice_pattern *p = w->c->pattern;
     if (p->me < 0 || k < 0 || k >= p->plan.aggregator[p->me].windows) return;
     double start = now();
     unsigned char *buf = sluice_messages_window(w->c, p->me, k);
@@ -91,7 +91,7 @@ static void transfer(work *w, task t, int64_t k) {
 
 /* The part of window k that will be transferred, if most of it will. */
 static void expect(work *w, int64_t k) {
-    const sluice_pattern *p = &w->c->pattern;
+    const sluice_pattern *p = w->c->pattern;
     if (p->me < 0 || k >= p->plan.aggregator[p->me].windows || w->error) return;
     sluice_stretches s;
     sluice_stretch t;
@@ -107,7 +107,7 @@ static void expect(work *w, int64_t k) {
 
 static void move(work *w, int part, const sluice_side *window, int64_t from, int64_t n) {
     sluice_side mem = w->side[part];
-    bool write = w->c->pattern.write;
+    bool write = w->c->pattern->write;
     mem.from += from;
     sluice_move(write ? window : &mem, write ? &mem : window, n);
     w->wanted += n;
@@ -115,7 +115,7 @@ static void move(work *w, int part, const sluice_side *window, int64_t from, int
 
 /* Between a window of this node and our memory. */
 static void copy_window(work *w, int a, int64_t k) {
-    const sluice_pattern *p = &w->c->pattern;
+    const sluice_pattern *p = w->c->pattern;
     unsigned char *buf = sluice_messages_window(w->c, a, k);
     sluice_stretches s;
     sluice_stretch t;
@@ -129,7 +129,7 @@ static void copy_window(work *w, int a, int64_t k) {
 
 /* Between what came from, or goes to, an aggregator elsewhere and our memory. Returns the bytes of the node. */
 static int64_t copy_foreign(work *w, int a, int64_t k, unsigned char *packed) {
-    const sluice_pattern *p = &w->c->pattern;
+    const sluice_pattern *p = w->c->pattern;
     const sluice_set *want = &p->plan.node[w->c->group->node];
     int64_t at = 0;
     sluice_stretches s;
@@ -147,7 +147,7 @@ static int64_t copy_foreign(work *w, int a, int64_t k, unsigned char *packed) {
 }
 
 static void copy(work *w, int64_t k, bool local, bool foreign) {
-    const sluice_plan *plan = &w->c->pattern.plan;
+    const sluice_plan *plan = &w->c->pattern->plan;
     double start = now();
     int node = w->c->group->node;
     for (int i = plan->first[node]; local && i < plan->first[node + 1]; i++) copy_window(w, plan->by_node[i], k);
@@ -208,7 +208,7 @@ static void write_rounds(work *w, int64_t rounds, bool nodes) {
 
 int sluice_rounds(sluice_collective *c, sluice_io *io, const sluice_side *side, int64_t shift, bool gaps,
                   sluice_clock *clock, int64_t *wanted, sluice_reason *why) {
-    const sluice_pattern *p = &c->pattern;
+    const sluice_pattern *p = c->pattern;
     work w = {.c = c, .io = io, .side = side, .shift = shift, .clock = clock, .why = why};
     w.cover = gaps ? &p->share.cover : &p->share.wanted;
     if (p->me >= 0 && !gaps && !p->share.exact)

@@ -97,7 +97,7 @@ static int reshape(PFILE *f, const sluice_shape *shape, const char *call) {
     if (sluice_desc_settle(&d, &why))
         return sluice_errmsg_fail(why.error, "%s %s: %s", call, a->io.store->name, why.text);
     sluice_background_drain(a);
-    if (a->collective) sluice_pattern_forget(&a->collective->pattern, a->collective->group->size);
+    if (a->collective) sluice_collective_forget(a->collective);
     a->desc = d;
     sluice_type_parse(&a->type, d.type);
     f->whole = 0;
