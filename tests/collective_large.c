@@ -42,44 +42,43 @@ static void two_gigabytes(void) {
 }
 
 /* Whatever is asked for, the buffers stay below the limit, beside what it takes to describe and plan. */
-static void bounded(int64_t memory, int nodes) {
-    enum { ROWS = 2048, COLUMNS = 1536 }; /* 12 MiB */
-    sluice_desc d = {.format = SLUICE_RAW, .shape = {.ndims = 2, .elem = 4, .dim = {ROWS, COLUMNS}}};
+static void bounded(int64_t rows, int64_t memory, int nodes) {
+    enum { COLUMNS = 1536 };
+    sluice_desc d = {.format = SLUICE_RAW, .shape = {.ndims = 2, .elem = 4, .dim = {rows, COLUMNS}}};
     sluice_options o = {.size = sizeof o, .replace = 1, .no_map = 1, .memory = memory, .together.nodes = nodes};
-    int32_t *buf = malloc(ROWS * COLUMNS * sizeof *buf);
+    int32_t *buf = malloc((size_t)rows * COLUMNS * sizeof *buf);
     sluice_array *a;
     if (!buf) must(sluice_errmsg_fail(-ENOMEM, "no memory"));
     must(sluice_create_all(&a, MPI_COMM_WORLD, path, &d, &o));
     int64_t columns = (COLUMNS / 2 - rank + size - 1) / size, live = sluice_mem_live();
-    sluice_range mine[] = {{0, ROWS, 1}, {2 * rank, columns, 2 * size}}; /* every second column, dealt */
+    sluice_range mine[] = {{0, rows, 1}, {2 * rank, columns, 2 * size}}; /* every second column, dealt */
     sluice_mem_peak_reset();
     for (int way = SLUICE_WAY_AUTO; way <= SLUICE_WAY_TWO_PHASE; way++) {
         a->collective->together.way = (sluice_way)way;
         sluice_collective_forget(a->collective);
         if (way == SLUICE_WAY_OWN) continue; /* a write for each element */
-        for (int64_t k = 0; k < ROWS * columns; k++) buf[k] = (int32_t)(k * 31 + rank + way);
+        for (int64_t k = 0; k < rows * columns; k++) buf[k] = (int32_t)(k * 31 + rank + way);
         must(sluice_write_all(a, mine, buf));
-        memset(buf, 0, ROWS * COLUMNS * sizeof *buf);
+        memset(buf, 0, (size_t)rows * COLUMNS * sizeof *buf);
         must(sluice_read_all(a, mine, buf));
         int64_t wrong = 0;
-        for (int64_t k = 0; k < ROWS * columns; k++) wrong += buf[k] != (int32_t)(k * 31 + rank + way);
+        for (int64_t k = 0; k < rows * columns; k++) wrong += buf[k] != (int32_t)(k * 31 + rank + way);
         CHECK(!wrong, "%" PRId64 " elements are wrong", wrong);
     }
     CHECK(sluice_mem_peak() - live <= memory + 64 * 1024, "limit %" PRId64 ", %d nodes: %" PRId64 " bytes", memory,
           nodes, sluice_mem_peak() - live);
     sluice_counts c;
     sluice_count(a, &c);
-    CHECK(c.rounds > 12 * (int64_t)MIB / size / memory, "%" PRId64 " rounds", c.rounds);
+    CHECK(c.rounds > rows * COLUMNS * 4 / size / memory, "%" PRId64 " rounds", c.rounds);
     must(sluice_close(a));
     free(buf);
 }
 
 int main(int argc, char **argv) {
     begin(&argc, &argv, "collective_large");
-    bounded(64 << 10, 0);
-    bounded(MIB, 0);
-    if (size > 1) bounded(256 << 10, 2);
-    if (size > 1) bounded(MIB, size);
+    bounded(2048, 64 << 10, 0); /* 12 MiB */
+    bounded(2048, MIB, 0);
+    if (size > 1) bounded(48, 64 << 10, 2); /* less: each round takes messages, which are slow if MPI polls */
     two_gigabytes();
     return finish();
 }
