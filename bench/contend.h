@@ -11,7 +11,7 @@
  * result only.
  *
  * The rules:
- *   - Contenders take turns within each repetition, and another one starts each time. All have the same number of
+ *   - Contenders take turns within each repetition, each time in another order. All have the same number of
  *     repetitions, except where one has used up its budget of time; its figure is then marked with *.
  *   - A run takes from the first start to the last end among the processes, which wait for it in a barrier, asleep.
  *   - A figure is the median; the spread is that between the quartiles, in per cent of it.

@@ -158,15 +158,29 @@ static void record(outcome *o, double *time, int n, double first, double view) {
     o->status = DONE;
 }
 
+/* An order of n contenders, the same on all processes, another one for each turn: what the one before has left in the
+ * processor's caches must not always be of use to the same one. */
+static void shuffle(int *order, int n, uint32_t *state) {
+    for (int i = 0; i < n; i++) order[i] = i;
+    for (int i = n - 1; i > 0; i--) {
+        *state = *state * 1664525u + 1013904223u;
+        int k = (int)((*state >> 16) % (uint32_t)(i + 1)), t = order[i];
+        order[i] = order[k];
+        order[k] = t;
+    }
+}
+
 static void compete(job *j, int e) {
     board *b = j->board;
     const contest *c = j->contest;
     static double time[CONTENDERS][REPS];
     double first[CONTENDERS] = {0}, spent[CONTENDERS] = {0}, view = view_time(j);
-    int n[CONTENDERS] = {0};
-    for (int r = -1; r < b->reps; r++)
+    int n[CONTENDERS] = {0}, order[CONTENDERS];
+    uint32_t state = (uint32_t)e;
+    for (int r = -1; r < b->reps; r++) {
+        shuffle(order, c->ncontenders, &state);
         for (int k = 0; k < c->ncontenders; k++) {
-            int who = (k + r + c->ncontenders) % c->ncontenders;
+            int who = order[k];
             outcome *o = &b->outcome[e][who];
             bool skip = !invited(j, e, who) || o->status == WRONG || o->status == FAILED ||
                         spent[who] > b->budget; /* all know the same times */
@@ -180,6 +194,7 @@ static void compete(job *j, int e) {
             if (j->rank == 0 && b->trouble) o->status = (status)b->trouble;
             board_meet(b);
         }
+    }
     for (int who = 0; who < c->ncontenders && j->rank == 0; who++) {
         outcome *o = &b->outcome[e][who];
         if (invited(j, e, who) && o->status != WRONG && o->status != FAILED)
