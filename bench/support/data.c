@@ -90,15 +90,24 @@ int make_file(const job *j) {
     return fsync(j->fd);
 }
 
-int make_cold(const job *j) {
-    unsigned char *in = malloc((size_t)(j->file_bytes / PAGE + 1));
-    int64_t cached = 0;
-    if (!in || fdatasync(j->fd) || posix_fadvise(j->fd, 0, 0, POSIX_FADV_DONTNEED) ||
-        mincore(j->map, (size_t)j->file_bytes, in)) {
-        free(in);
-        return -1;
-    }
-    for (int64_t i = 0; i < (j->file_bytes + PAGE - 1) / PAGE; i++) cached += in[i] & 1;
+/* How many of the file's pages are cached; negative if that cannot be said. */
+static int64_t count_cached(const job *j) {
+    int64_t pages = (j->file_bytes + PAGE - 1) / PAGE, n = 0;
+    unsigned char *in = malloc((size_t)pages);
+    if (!in || mincore(j->map, (size_t)j->file_bytes, in)) n = -1;
+    for (int64_t i = 0; n >= 0 && i < pages; i++) n += in[i] & 1;
     free(in);
-    return cached ? -1 : 0;
+    return n;
+}
+
+/* Pages that the system has in hand at the moment stay, so it is asked again. */
+int make_cold(const job *j) {
+    int64_t left = -1;
+    for (int i = 0; i < 50 && left; i++) {
+        if (i) usleep(1000);
+        if (fdatasync(j->fd) || posix_fadvise(j->fd, 0, 0, POSIX_FADV_DONTNEED)) return -1;
+        left = count_cached(j);
+        if (left < 0) return -1;
+    }
+    return left ? -1 : 0;
 }
