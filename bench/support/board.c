@@ -131,10 +131,10 @@ double best_of(const contest *c, const board *b, int e, kind k, bool collective,
     return best;
 }
 
-static void print_figure(const outcome *o) {
+static void print_figure(const outcome *o, int reps) {
     static const char *const word[] = {"-", "", "wrong", "failed", "late"};
     if (o->status == DONE)
-        printf(" %8.3f%c", o->median / 1e6, " *"[o->reps == 0]);
+        printf(" %8.3f%c", o->median / 1e6, " *"[o->reps < reps]);
     else
         printf(" %8s ", word[o->status]);
 }
@@ -163,8 +163,8 @@ static void print_event(const contest *c, const board *b, int e) {
     double lib = best_of(c, b, e, LIBRARY, false, &library), hand = best_of(c, b, e, PLAIN, false, &plain);
     double least = best_of(c, b, e, LIMIT, false, &limit);
     printf("%-9s", c->events[e].name);
-    for (int k = 0; k < c->ncontenders && c->contenders[k].kind != LIMIT; k++) print_figure(&b->outcome[e][k]);
-    if (has_limit(c)) print_figure(limit >= 0 ? &b->outcome[e][limit] : &(outcome){.status = NOT_RUN});
+    for (int k = 0; k < c->ncontenders && c->contenders[k].kind != LIMIT; k++) print_figure(&b->outcome[e][k], b->reps);
+    if (has_limit(c)) print_figure(limit >= 0 ? &b->outcome[e][limit] : &(outcome){.status = NOT_RUN}, b->reps);
     printf(" %6.2f %8.3f %4.0f %% ", library >= 0 ? b->outcome[e][library].view / 1e6 : 0, ours->first / 1e6,
            100 * (ours->high - ours->low) / ours->median);
     print_ratio(ours->median / lib);
