@@ -120,7 +120,11 @@ static double once(job *j, int which, uint32_t salt, bool first) {
         if (!check_file(j)) b->trouble = WRONG;
         board_meet(b);
     }
-    if (b->trouble && (c->kind == OURS || c->kind == FORCED || c->kind == LIMIT)) die(j, c->name);
+    if (b->trouble && (c->kind == OURS || c->kind == FORCED || c->kind == LIMIT)) {
+        char what[64];
+        snprintf(what, sizeof what, "%s: %s %s", j->event->name, c->name, b->trouble == WRONG ? "is wrong" : "failed");
+        die(j, what);
+    }
     return time;
 }
 
