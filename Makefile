@@ -10,6 +10,7 @@ PREFIX = /usr/local
 DESTDIR =
 SECONDS = 60
 CASES = 2000000
+FAULTS = 25000
 COVERAGE = 98
 export MPI DESTDIR
 ifneq ($(filter-out mpich openmpi,$(MPI)),)
@@ -63,8 +64,9 @@ check: ## check format, layers and documents
 	tools/check-layers.sh
 	tools/check-docs.sh
 
-soak: all ## random tests with CASES=2000000, then the fuzzers for SECONDS=60
+soak: all ## random tests with CASES=2000000, FAULTS=25000 on 1, 2, 3 and 4 ranks each, then the fuzzers for SECONDS=60
 	for test in $(BUILD)/tests/*_random; do SLUICE_TEST_CASES=$(CASES) $$test || exit; done
+	SLUICE_FAULTS=$(FAULTS) cmake --build $(BUILD) --target soak_faults
 	$(MAKE) fuzz
 
 clean: ## remove all build folders
