@@ -33,7 +33,7 @@ bool sluice_io_claim(sluice_io *io) {
 
 int sluice_io_disclaim(sluice_io *io, sluice_reason *why) {
     int err = has_claim(io) ? sluice_store_lock(io->store, claim, 1, SLUICE_UNLOCK, why) : 0;
-    if (!err) io->claimer = 0;
+    io->claimer = 0; /* after a failure, too: no one knows whether it is still there */
     return err;
 }
 
