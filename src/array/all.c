@@ -236,7 +236,8 @@ static int start_all(sluice_request **out, sluice_array *a, bool write, const sl
     if (!a->collective) return (write ? sluice_write_start : sluice_read_start)(out, a, part, n);
     sluice_request *r = sluice_mem_alloc(1, sizeof *r);
     int err = r ? sluice_bind(r, a, write, part, n, &why)
-                : sluice_refuse(&why, -ENOMEM, -1, "%s: no memory for a request", a->io.store->name);
+                : sluice_refuse(&why, -ENOMEM, -1, "%s %s: no memory for a request", write ? "write" : "read",
+                                a->io.store->name);
     if (err) {
         sluice_mem_free(r);
         r = a->spare_taken ? NULL : &a->spare;
