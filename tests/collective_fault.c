@@ -290,6 +290,7 @@ static void open_handle(handle *h, int nodes) {
 static void reset(handle *h) {
     sluice_group *g = h->a->collective->group;
     sluice_collective_forget(h->a->collective);
+    must(sluice_io_disclaim(&h->a->io, NULL), "disclaim");
     sluice_io_release(&h->a->io);
     h->a->io.map_tried = false;
     sluice_mem_discharge(g->reserved[0] + g->reserved[1]);
