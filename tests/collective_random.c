@@ -68,7 +68,13 @@ static void draw_part(chance *c, slice *p, const sluice_shape *s) {
     }
 }
 
-static void draw_requests(chance *c, const sluice_shape *s) {
+/* Of the requests before, all but one may come again: those who saw that much may think that all do. */
+static void draw_requests(chance *c, const sluice_shape *s, bool first) {
+    if (!first && chance_once_in(c, 4)) {
+        int r = (int)chance_draw(c, 0, size - 1);
+        for (int i = 0; i < request[r].n; i++) draw_part(c, &request[r].p[i], s);
+        return;
+    }
     bool alike = chance_once_in(c, 4); /* all ask for the same */
     for (int r = 0; r < size; r++) {
         request[r].n = (int)(chance_once_in(c, 6) ? 0 : chance_low(c, 1, MAX_PARTS));
@@ -244,7 +250,7 @@ static void session(chance *c, int nodes, int steps) {
     meet(a);
     for (int i = 0; i < steps; i++) {
         if (chance_once_in(c, 2)) set_way(c, a);
-        draw_requests(c, s);
+        draw_requests(c, s, i == 0);
         one_step(c, a, s, bytes);
     }
     must(sluice_close(a), "close");

@@ -20,7 +20,10 @@ typedef struct call {
     bool write;
     sluice_io_part *part; /* what is left to do; n may shrink */
     int n;
-    bool helped; /* some of it was read alone */
+    bool helped;    /* some of it was read alone */
+    bool same;      /* the parts are those of the last pattern, */
+    int64_t shift;  /* so much further on */
+    bool own, done; /* we had better write ourselves; have done so */
     sluice_side *side;
     int64_t asked, moved; /* bytes */
     sluice_set *spare;    /* memory of parts of which not all bytes are kept */
@@ -134,40 +137,33 @@ static int find_memory(call *x, int64_t shift, sluice_reason *why) {
 /* ---- What they do together ----------------------------------------------------------------------------------- */
 
 /* What the processes tell each other first; the smallest of each number goes to all. */
-enum { EMPTY, OWN, UNTOUCHED, SAME, SHIFT, NOT_SHIFT, SAID };
+enum { EMPTY, OWN, DONE, UNTOUCHED, SAME, SHIFT, NOT_SHIFT, SAID };
 
-/* Whether our parts are those of the present pattern, `*shift` further on. */
-static int recognise(call *x, bool *same, int64_t *shift, sluice_reason *why) {
+/* Whether our parts are those of the present pattern, x->shift further on. */
+static int recognise(call *x, sluice_reason *why) {
     const sluice_pattern *p = x->c->pattern;
     unsigned char *key;
     int64_t nkey, lo;
-    *same = false;
-    *shift = INT64_MAX; /* of nothing: whatever the others say */
+    x->shift = INT64_MAX; /* of nothing: whatever the others say */
     if (!p->known) return 0;
     int err = sluice_pattern_key(x->part, x->n, &key, &nkey, &lo);
     if (err) return refuse(x, err, why);
-    *same = x->n == p->n && nkey == p->nkey && (!nkey || !memcmp(key, p->key, (size_t)nkey)) &&
-            (lo == INT64_MAX) == (p->lo == INT64_MAX);
-    if (*same && lo != INT64_MAX) *shift = lo - p->lo;
+    x->same = x->n == p->n && nkey == p->nkey && (!nkey || !memcmp(key, p->key, (size_t)nkey));
+    if (x->same && x->n) x->shift = lo - p->lo;
     sluice_mem_free(key);
     return 0;
 }
 
 /* The first agreement. said[] holds what all have said. */
 static int consult(call *x, int err, int64_t *said, sluice_reason *why) {
-    bool same = false;
-    int64_t shift = INT64_MAX;
-    if (!err && x->n)
-        err = recognise(x, &same, &shift, why);
-    else if (!err)
-        same = x->c->pattern->known && x->c->pattern->n == 0;
     int64_t which = 2 * (x->known ? x->known->mark : 0) + x->write;
     said[EMPTY] = x->n == 0;
     said[UNTOUCHED] = !x->helped;
-    said[OWN] = !err && x->write && would_write_own(x);
-    said[SAME] = same;
-    said[SHIFT] = shift;
-    said[NOT_SHIFT] = shift == INT64_MAX ? INT64_MAX : -shift;
+    said[OWN] = x->own;
+    said[DONE] = x->done || !x->n;
+    said[SAME] = x->same;
+    said[SHIFT] = x->shift;
+    said[NOT_SHIFT] = x->shift == INT64_MAX ? INT64_MAX : -x->shift;
     err = sluice_agree_on(x->c->group, which, err, why, said, SAID);
     bool together = said[SHIFT] == INT64_MAX || said[SHIFT] == -said[NOT_SHIFT];
     if (said[SHIFT] == INT64_MAX) said[SHIFT] = 0;
@@ -239,6 +235,7 @@ static int learn(call *x, int64_t *said, sluice_reason *why) {
 static int read_together(call *x, int err, sluice_reason *why) {
     int64_t said[SAID];
     if (!err) err = help_oneself(x, why);
+    if (!err) err = recognise(x, why);
     x->way = "own";
     x->reason = x->c->together.way == SLUICE_WAY_OWN ? "as told" : "all of it is cached";
     err = consult(x, err, said, why);
@@ -251,8 +248,21 @@ static int read_together(call *x, int err, sluice_reason *why) {
     return two_phase(x, said[SHIFT], why);
 }
 
+/* When a pattern without conflicts seems to come again, we write before we ask. If the others say that it was another
+ * one, everyone writes once more, as is right then: only bytes that we named were changed by then. */
+static int guess(call *x, sluice_reason *why) {
+    const sluice_pattern *p = x->c->pattern;
+    if (!x->own || !x->same || p->conflict || x->c->together.refuse_conflicts) return 0;
+    int err = sluice_io_write(x->io, x->part, x->n, why);
+    x->done = !err;
+    return err;
+}
+
 static int write_together(call *x, int err, sluice_reason *why) {
     int64_t said[SAID];
+    if (!err) err = recognise(x, why);
+    x->own = !err && would_write_own(x);
+    if (!err) err = guess(x, why);
     x->way = "own";
     x->reason = "nothing to write";
     err = consult(x, err, said, why);
@@ -260,6 +270,7 @@ static int write_together(call *x, int err, sluice_reason *why) {
     bool own = said[OWN];
     x->way = own ? "own" : "two-phase";
     x->reason = x->c->together.way != SLUICE_WAY_AUTO ? "as told" : own ? "cached, or in long runs" : "in short runs";
+    if (said[DONE] && said[SAME]) return 0;
     err = learn(x, said, why);
     if (err) return err;
     err = find_memory(x, said[SHIFT], why);
