@@ -68,11 +68,24 @@ static void draw_part(chance *c, slice *p, const sluice_shape *s) {
     }
 }
 
-/* Of the requests before, all but one may come again: those who saw that much may think that all do. */
+/* Moves the parts of a process on by one index of the first dimension, if all can be. */
+static void move_on(int r, const sluice_shape *s) {
+    for (int i = 0; i < request[r].n; i++) {
+        const sluice_range *d = &request[r].p[i].range[0];
+        if (request[r].p[i].lists || !d->count || d->start + (d->count - 1) * d->step + 1 >= s->dim[0]) return;
+    }
+    for (int i = 0; i < request[r].n; i++) request[r].p[i].range[0].start++;
+}
+
+/* Requests may come again, moved on everywhere or not, and all but one: those who see the same may think that all do.
+ */
 static void draw_requests(chance *c, const sluice_shape *s, bool first) {
-    if (!first && chance_once_in(c, 4)) {
+    if (!first && chance_once_in(c, 2)) {
+        bool all = chance_once_in(c, 2), other = chance_once_in(c, 3);
+        for (int r = 0; r < size; r++)
+            if (all || chance_once_in(c, 2)) move_on(r, s);
         int r = (int)chance_draw(c, 0, size - 1);
-        for (int i = 0; i < request[r].n; i++) draw_part(c, &request[r].p[i], s);
+        for (int i = 0; other && i < request[r].n; i++) draw_part(c, &request[r].p[i], s);
         return;
     }
     bool alike = chance_once_in(c, 4); /* all ask for the same */
