@@ -68,12 +68,22 @@ for kind in static dynamic even cyclic weighted elements; do
     sluice explain --shape 3 --domains $kind >out || fail "domains $kind"
 done
 
+completes 'read write' sluice explain --collective ''
+for way in auto own two-phase; do
+    completes "$way" sluice explain --way $way
+    sluice explain --shape 3 --collective read --ranks 2 --way $way >out || fail "way $way"
+done
+for method in auto direct list sieve; do
+    completes "$method" sluice explain --method $method
+    sluice explain --shape 3 --collective write --ranks 2 --method $method >out || fail "method $method"
+done
+
 # ---- Files, where a command takes some ----
 : >a.npy && : >a.raw
 completes 'a.npy a.raw' sluice info a.
 completes 'a.raw' sluice read x -o a.r
 completes 'a.raw' sluice read x --output a.r
 completes '' sluice set enum a.
-completes '' sluice explain a.
+completes 'a.npy a.raw' sluice explain a.
 
 [ $failures = 0 ] || { echo "$failures failures" && exit 1; }

@@ -270,7 +270,7 @@ bad "no command 'foo'" help foo
 bad "no command 'set foo'" set foo
 bad "no command 'set foo'" set help foo
 bad 'too many arguments' set enum 1-2 3-4
-bad 'too many arguments' explain --shape 4 x
+bad 'too many arguments' explain --shape 4 x y
 bad 'too many arguments' --version x
 bad 'enum takes no option --foo' set enum --foo 1-2
 bad 'enum takes no option --period' set enum --period 3 1-2

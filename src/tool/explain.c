@@ -20,18 +20,23 @@ static void print_amount(const sluice_set *s) { printf(" %17" PRId64 " %13" PRId
 
 /* ---- the section ---- */
 
-static void explain_section(const options *o, const sluice_set *whole, const sluice_set *s, const sluice_range *range) {
+void explain_array(const options *o, int64_t bytes) {
     const sluice_shape *a = &o->array;
-    int64_t count[SLUICE_MAX_DIMS];
     printf("array     ");
     words_extents(stdout, a->dim, a->ndims);
     if (o->type && (*o->type < '0' || *o->type > '9'))
         printf(" %s", o->type);
     else
         printf(" elements of %s", words_bytes(a->elem));
-    printf(", %s: %s", words_order(a->order), words_bytes(whole->size));
+    printf(", %s: %s", words_order(a->order), words_bytes(bytes));
     if (a->header) printf(" after a header of %s", words_bytes(a->header));
-    printf("\n\nsection   %s: ", o->section ? o->section : "all");
+    putchar('\n');
+}
+
+static void explain_section(const options *o, const sluice_set *s, const sluice_range *range) {
+    const sluice_shape *a = &o->array;
+    int64_t count[SLUICE_MAX_DIMS];
+    printf("\nsection   %s: ", o->section ? o->section : "all");
     for (int d = 0; d < a->ndims; d++) count[d] = range[d].count;
     words_extents(stdout, count, a->ndims);
     printf(" element%s, %s\n", s->size == a->elem ? "" : "s", words_bytes(s->size));
@@ -179,52 +184,89 @@ static void explain_picture(const options *o, const sluice_set *section, const l
     parts_free(&p);
 }
 
-static int explain_run(const options *o, int n, char **argument) {
-    (void)n, (void)argument;
+static void explain_parts(const options *o, const sluice_set *whole) {
     const sluice_shape *a = &o->array;
-    sluice_set whole = SLUICE_SET_EMPTY, section = SLUICE_SET_EMPTY;
+    sluice_set section = SLUICE_SET_EMPTY;
     sluice_range range[SLUICE_MAX_DIMS];
     layout l = {.nprocs = 0};
-    if (!o->shape) report_usage("explain needs an array: give --shape, like --shape 16x16");
-    if (o->grid && !o->dist) report_usage("--grid without --dist");
-    if (o->dist && !o->grid) report_usage("--dist without --grid");
-    if (o->align && !o->domains) report_usage("--align without --domains");
-    if (o->io_procs && !o->domains) report_usage("--io-procs without --domains");
     for (int d = 0; d < a->ndims; d++) range[d] = (sluice_range){0, a->dim[d], 1};
-    report_error(sluice_set_section(&whole, a, range, NULL), "array");
     if (o->section) notation_section(range, a, o->section);
     report_error(sluice_set_section(&section, a, range, NULL), "section");
     if (o->dist) notation_layout(&l, a, o->dist, o->grid);
     sluice_domains domains = {0};
-    if (o->domains) domains = choose_domains(o, &whole, &section);
+    if (o->domains) domains = choose_domains(o, whole, &section);
 
-    explain_section(o, &whole, &section, range);
+    explain_array(o, whole->size);
+    explain_section(o, &section, range);
     if (o->dist) explain_owners(o, &section, &l);
     if (o->domains) explain_domains(o, &domains, &section);
     explain_picture(o, &section, &l);
     layout_free(&l);
-    sluice_set_free(&whole);
     sluice_set_free(&section);
+}
+
+static void check_options(const options *o, bool file) {
+    const struct {
+        bool given;
+        const char *name;
+    } only[] = {{o->ranks, "ranks"}, {o->shift, "shift"},   {o->nodes, "nodes"},   {o->cores, "cores"},
+                {o->way, "way"},     {o->method, "method"}, {o->cached, "cached"}, {o->json, "json"}};
+    if (!o->shape && !file) report_usage("explain needs an array: give --shape, like --shape 16x16, or a file");
+    if (o->grid && !o->dist) report_usage("--grid without --dist");
+    if (o->dist && !o->grid) report_usage("--dist without --grid");
+    if (o->collective) return;
+    if (o->align && !o->domains) report_usage("--align without --domains");
+    if (o->io_procs && !o->domains) report_usage("--io-procs without --domains");
+    for (size_t i = 0; i < sizeof only / sizeof *only; i++)
+        if (only[i].given) report_usage("--%s without --collective", only[i].name);
+}
+
+static int explain_run(const options *given, int n, char **argument) {
+    options o = *given;
+    sluice_array *file = NULL;
+    sluice_set whole = SLUICE_SET_EMPTY;
+    sluice_range range[SLUICE_MAX_DIMS];
+    check_options(&o, n > 0);
+    if (n > 0) {
+        const bool write = o.collective && !strcmp(o.collective, "write");
+        file = file_open(&o, argument[0], FILE_ONLY, write ? SLUICE_WRITE : SLUICE_READ, 0);
+        if (!file_raw(file)) file_unused(&o, "soh");
+        o.array = sluice_describe(file)->shape;
+        if (!file_raw(file)) o.type = sluice_describe(file)->type;
+    }
+    for (int d = 0; d < o.array.ndims; d++) range[d] = (sluice_range){0, o.array.dim[d], 1};
+    report_error(sluice_set_section(&whole, &o.array, range, NULL), "array");
+    if (o.collective)
+        together_explain(&o, file);
+    else
+        explain_parts(&o, &whole);
+    sluice_set_free(&whole);
+    if (file) report_array(sluice_close(file));
     return 0;
 }
 
 const command explain_command = {
     "explain",
-    "",
+    "[FILE]",
     "Says what a section of an array means for the file and for processes",
     "Which bytes it is, in how many runs, and in closed form; who owns what of it under a distribution; which process\n"
-    "reads which part of the file under a choice of file domains; and a picture, if the array is small.\n"
+    "reads which part of the file under a choice of file domains; and a picture, if the array is small. The array is\n"
+    "that of a file, or of --shape.\n"
     "\n"
     "File domains divide the file among the processes that do I/O: whole rows (columns, slabs) of all the array\n"
     "(static) or of the part that the section spans (dynamic), the same with sizes that differ by one at most (even),\n"
     "dealt in turn (cyclic), single elements instead of rows (elements), or so that each has as many wanted bytes\n"
     "(weighted).\n"
     "\n"
-    "example:\n"
+    "With --collective: what a call by all processes together would do. Each takes its part of --dist, or a section:\n"
+    "the same for all, moved on by --shift from one process to the next, or one for each, '[A];[B];...'.\n"
+    "\n"
+    "examples:\n"
     "  sluice explain --shape 16x16 --type float64 --section '[2:10,::3]' --dist 'block,*' --grid 4 --domains "
-    "dynamic\n",
-    "stohSDGFNAa",
+    "dynamic\n"
+    "  sluice explain field.npy --collective read --ranks 4 --section '[0:100,:]' --shift 100,0\n",
+    "stohSDGFNACRBKckWEyaj",
     0,
-    0,
+    1,
     explain_run,
 };

@@ -115,6 +115,15 @@ void notation_shape(sluice_shape *array, const char *text) {
     read_end(&r, "expected 'x' or the end of the shape");
 }
 
+void notation_shift(int64_t *by, int ndims, const char *text) {
+    reader r = {"shift", text, 0};
+    for (int d = 0; d < ndims; d++) {
+        if (d) expect(&r, ',', "expected ',' and the shift of the next dimension");
+        by[d] = read_signed(&r);
+    }
+    read_end(&r, "expected one number for each dimension");
+}
+
 void notation_array(const sluice_shape *array, const char *text) {
     reader r = {"shape", text, 0};
     int64_t extent[SLUICE_MAX_DIMS], pos[SLUICE_MAX_DIMS];

@@ -20,8 +20,17 @@ static const struct {
      "how the array is distributed: block, block(n), cyclic, cyclic(n), genblock(a,b,...) or *"},
     {'G', "grid", "4x1", "over how many processes; the dimensions with * may be left out"},
     {'F', "domains", "KIND", "file domains: static, dynamic, even, cyclic, cyclic(n), weighted or elements"},
-    {'N', "io-procs", "N", "number of processes that do I/O (default: 4)"},
+    {'N', "io-procs", "N", "number of processes that do I/O (default: 4; of --collective: by cores)"},
     {'A', "align", "BYTES", "ends of file domains are multiples of this"},
+    {'C', "collective", "read|write", "a call by all processes together: who would do what"},
+    {'R', "ranks", "N", "number of processes (default: those of --grid)"},
+    {'B', "shift", "100,0", "the section of each process lies so much further on than that of the one before"},
+    {'K', "nodes", "N", "number of nodes on which they run (default: 1)"},
+    {'c', "cores", "N", "cores of a node (default: as this machine has)"},
+    {'k', "memory", "BYTES", "most memory for the buffers of a process (default: 64M)"},
+    {'W', "way", "WAY", "own, two-phase or auto (default: auto)"},
+    {'E', "method", "METHOD", "how requests are made: direct, list, sieve or auto (default: auto)"},
+    {'y', "cached", NULL, "what is wanted is in the page cache"},
     {'a', "all", NULL, "all processes, not only the first 16"},
     {'T', "type", "TYPE", "its elements: int32, float64, complex128, S8, ... or a number of bytes"},
     {'n', "order", "C|F", "of the copy: row-major (C) or column-major (F) (default: as the source)"},
@@ -39,6 +48,7 @@ enum {
     TABLE = sizeof table / sizeof *table,
     DEFAULT_MEMORY = 64 << 20,
     LEAST_MEMORY = 1 << 20, /* below, a header or a long element could not be held */
+    LEAST_OWN = 4096,       /* the library's own limit */
 };
 
 static void help_option(const char *name, const char *value, const char *help) {
@@ -85,6 +95,18 @@ static void set_option(options *o, char letter, const char *value) {
     case 'F': o->domains = value; break;
     case 'N': o->io_procs = count("number of I/O processes", value, INT_MAX); break;
     case 'A': o->align = notation_number("alignment", value); break;
+    case 'C': o->collective = value; break;
+    case 'R': o->ranks = count("number of processes", value, INT_MAX); break;
+    case 'B': o->shift = value; break;
+    case 'K': o->nodes = count("number of nodes", value, INT_MAX); break;
+    case 'c': o->cores = count("number of cores", value, INT_MAX); break;
+    case 'k':
+        o->memory = notation_number("memory", value);
+        if (o->memory < LEAST_OWN) report_at("memory", value, 0, "expected at least 4K");
+        break;
+    case 'W': o->way = value; break;
+    case 'E': o->method = value; break;
+    case 'y': o->cached = true; break;
     case 'a': o->all = true; break;
     case 'r': o->from_order = value; break;
     case 'H': o->from_header = notation_number("header", value); break;

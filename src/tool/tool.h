@@ -1,11 +1,11 @@
 /* tool.h: the command `sluice`: what its files share.
  *
  * main.c finds the command, options.c reads what follows it, notation.c turns arguments into sets and sections. Work on
- * sets: set.c, match.c, draw.c, explain.c. Work on arrays in files: create.c, info.c, read.c, cp.c (also write),
- * diff.c, fill.c, on top of file.c, which opens arrays, output.c, which makes new files whole or not at all, element.c,
- * which knows what an element says, and progress.c. report.c ends the program when something is wrong. Everything wrong
- * ends it at once, with one line on standard error: status 2 for what the user wrote, 1 for all else. So no function
- * here returns an error.
+ * sets: set.c, match.c, draw.c, explain.c, together.c. Work on arrays in files: create.c, info.c, read.c, cp.c (also
+ * write), diff.c, fill.c, on top of file.c, which opens arrays, output.c, which makes new files whole or not at all,
+ * element.c, which knows what an element says, and progress.c. report.c ends the program when something is wrong.
+ * Everything wrong ends it at once, with one line on standard error: status 2 for what the user wrote, 1 for all else.
+ * So no function here returns an error.
  */
 #ifndef SLUICE_TOOL_H
 #define SLUICE_TOOL_H
@@ -89,6 +89,9 @@ void notation_type(char *name, const char *text);
 sluice_order notation_order(const char *text);
 void notation_array(const sluice_shape *array, const char *text);
 
+/* "100,0": a distance for each dimension. */
+void notation_shift(int64_t *by, int ndims, const char *text);
+
 /* "[a:b:s,...]": one range per dimension, see sluice_section_parse(). */
 void notation_section(sluice_range *range, const sluice_shape *array, const char *text);
 
@@ -117,6 +120,10 @@ typedef struct options {
     int64_t align, width;
     int io_procs; /* 0: not given */
     bool all;
+    /* of explanations of collective calls */
+    const char *collective, *way, *method, *shift;
+    int ranks, nodes, cores; /* 0: not given */
+    bool cached;
     /* of commands on files */
     const char *output, *format, *value, *from_order;
     int64_t from_header; /* -1: not given */
@@ -149,6 +156,12 @@ extern const command create_command, info_command, read_command, write_command, 
 
 /* cp.c. Copies a section (NULL: all) to a new file; a raw one has so long a header. */
 void cp_section(const options *o, sluice_array *from, const char *section, const char *path, int64_t header);
+
+/* explain.c. The line about the array of the options, which has so many bytes. */
+void explain_array(const options *o, int64_t bytes);
+
+/* together.c. Foretells a collective call on the array of the options, which is that of a file if there is one. */
+void together_explain(const options *o, sluice_array *file);
 
 int match_run(const options *o, int n, char **argument);
 int owner_run(const options *o, int n, char **argument);
