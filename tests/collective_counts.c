@@ -83,14 +83,14 @@ static bool column_wanted(int64_t col) {
 }
 
 /* The processes in whose domains columns lie: blocks of all columns, or of those from the first to the last wanted. */
-static int owner(sluice_division division, int64_t col) {
+static void find_owners(sluice_division division, int *owner) {
     int64_t first = 0, last = COLS - 1;
     if (division == SLUICE_DIVIDE_DYNAMIC) {
         while (!column_wanted(first)) first++;
         while (!column_wanted(last)) last--;
     }
     int64_t block = (last - first + size) / size;
-    return col < first || col > last ? -1 : (int)((col - first) / block);
+    for (int64_t col = 0; col < COLS; col++) owner[col] = col < first || col > last ? -1 : (int)((col - first) / block);
 }
 
 static int32_t value(int64_t row, int64_t col) { return (int32_t)(row * 77 + col * 1009 + 5); }
@@ -237,8 +237,10 @@ static void read_common(sluice_array *a) {
     expect_sum("bytes read", c.bytes_read, ELEM * 300 * 30);
     expect_sum("requests", c.calls_read, 30);
     expect("bytes that were asked for", c.wanted_read, ELEM * 300 * 30);
+    int owner[COLS];
+    find_owners(SLUICE_DIVIDE_STATIC, owner);
     int64_t mine = 0;
-    for (int64_t col = 4; col < 34; col++) mine += owner(SLUICE_DIVIDE_STATIC, col) == rank;
+    for (int64_t col = 4; col < 34; col++) mine += owner[col] == rank;
     expect("columns read by their owner", c.calls_read, mine);
 }
 
@@ -249,13 +251,14 @@ static void read_slabs(sluice_array *a, sluice_division division, const char *na
     everyone((sluice_range){0, 200, 5}, (sluice_range){2, per, 1}, 0, per);
     int64_t last = 2 + size * per - 1;
     if (last >= COLS) abort();
-    int64_t calls[2] = {INT64_MAX, 0};
+    int owner[COLS];
+    find_owners(division, owner);
+    int64_t calls[2] = {INT64_MAX, 0}, mine = 0;
+    for (int64_t col = 2; col <= last; col++) mine += owner[col] == rank;
     for (int64_t slabs = 1; slabs <= 4; slabs *= 2) {
         settle(a, division, SLUICE_SIEVE, SLUICE_IO_LEAST + 2 * slabs * COLUMN, 0);
         sluice_counts c = run(a, false);
         check_touches(a, false);
-        int64_t mine = 0;
-        for (int64_t col = 2; col <= last; col++) mine += owner(division, col) == rank;
         expect("window", a->collective->pattern.plan.window, slabs * COLUMN);
         expect("reads of whole windows", c.calls_read, (mine + slabs - 1) / slabs);
         calls[1] = c.calls_read;
@@ -346,12 +349,14 @@ static void send(sluice_array *a, bool write, sluice_division division, const ch
     sluice_counts c = run(a, write);
     check_touches(a, write);
     expect("stages", c.rounds, 1);
+    int owner[COLS];
+    find_owners(division, owner);
     int64_t messages = 0, bytes = 0, mine = 0;
     for (int p = 0; p < size; p++)
         for (int q = 0; q < size; q++) {
             int64_t n = 0;
             for (int64_t e = 0; p != q && e < ROWS * COLS; e++)
-                n += wants(q, e % ROWS, e / ROWS) && owner(division, e / ROWS) == p;
+                n += wants(q, e % ROWS, e / ROWS) && owner[e / ROWS] == p;
             messages += n > 0;
             bytes += n * ELEM;
             mine += n > 0 && (write ? q : p) == rank;
