@@ -123,7 +123,7 @@ static void settle(sluice_array *a, sluice_division division, sluice_method meth
     c->memory = memory;
     a->io.method = method;
     a->io.no_map = true;
-    sluice_pattern_forget(&c->pattern, size);
+    sluice_collective_forget(c);
 }
 
 /* Reads or writes what was asked for; returns what it did. */
@@ -153,7 +153,7 @@ static sluice_counts run(sluice_array *a, bool write) {
 
 /* All transfers ascend, each once through, and stay in the domain of the process. */
 static void check_touches(const sluice_array *a, bool write) {
-    const sluice_pattern *p = &a->collective->pattern;
+    const sluice_pattern *p = a->collective->pattern;
     int64_t end = 0;
     for (int i = 0; i < tap.n; i++) {
         if (tap.of[i].write != write) continue;
@@ -195,7 +195,7 @@ static void know(sluice_array *a) {
     for (int r = 0; r < size; r++) {
         unsigned char wire[256];
         sluice_set want = SLUICE_SET_EMPTY;
-        const sluice_set *got = &a->collective->pattern.request[r];
+        const sluice_set *got = &a->collective->pattern->request[r];
         must(sluice_set_section(&want, &a->desc.shape, ask[r], NULL), "section");
         expect("requests that are known", sluice_set_equal(got, &want), 1);
         sluice_set_free(&want);
@@ -259,7 +259,7 @@ static void read_slabs(sluice_array *a, sluice_division division, const char *na
         settle(a, division, SLUICE_SIEVE, SLUICE_IO_LEAST + 2 * slabs * COLUMN, 0);
         sluice_counts c = run(a, false);
         check_touches(a, false);
-        expect("window", a->collective->pattern.plan.window, slabs * COLUMN);
+        expect("window", a->collective->pattern->plan.window, slabs * COLUMN);
         expect("reads of whole windows", c.calls_read, (mine + slabs - 1) / slabs);
         calls[1] = c.calls_read;
         hold(calls[1] <= calls[0], "more memory, fewer reads");
@@ -278,7 +278,7 @@ static void read_stages(sluice_array *a) {
         sluice_counts c = run(a, false);
         check_touches(a, false);
         hold(c.rounds > 1, "more than one stage");
-        hold(2 * a->collective->pattern.plan.window <= memory, "buffers stay below the limit");
+        hold(2 * a->collective->pattern->plan.window <= memory, "buffers stay below the limit");
         expect_sum("bytes read", c.bytes_read, ELEM * elements());
     }
     a->collective->together.no_pipeline = 0;
@@ -292,7 +292,7 @@ static void few_aggregators(sluice_array *a) {
         run(a, false);
         check_touches(a, false);
         expect_sum("processes that touch the file", tap.n > 0, n);
-        if (a->collective->pattern.me < 0) expect("requests of others", tap.n, 0);
+        if (a->collective->pattern->me < 0) expect("requests of others", tap.n, 0);
     }
 }
 

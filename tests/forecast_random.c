@@ -152,12 +152,16 @@ static void session(chance *c, const char *path, int nodes, int steps) {
                                .header = chance_draw(c, 0, 100)}};
     for (int k = 0; k < d.shape.ndims; k++)
         d.shape.dim[k] = d.shape.ndims == 1 ? chance_draw(c, 1, 200000) : chance_draw(c, 1, 60);
-    sluice_options o = {
-        .size = sizeof o, .replace = 1, .memory = chance_once_in(c, 2) ? 4096 * chance_draw(c, 1, 16) : 0};
+    sluice_options o = {.size = sizeof o,
+                        .replace = 1,
+                        .exclusive = 1,
+                        .memory = chance_once_in(c, 2) ? 4096 * chance_draw(c, 1, 16) : 0};
     o.together.nodes = nodes;
     sluice_array *a;
     int64_t room = 0;
     must(sluice_create_all(&a, MPI_COMM_WORLD, path, &d, &o), "create");
+    /* Else it depends on who comes first whether another process has claimed the file, and gaps stay where they are. */
+    a->io.exclusive = true;
     fetch(a);
     for (int i = 0; i < steps; i++) {
         draw_way(c, a);

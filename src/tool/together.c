@@ -162,7 +162,7 @@ static void assume(scene *s, sluice_store *store) {
     const bool cold = !write && own && !s->o->cached && s->io.method == SLUICE_AUTO;
     s->io.store = store;
     for (int r = 0; r < s->p.facts.size; r++) s->cached[r] = s->o->cached && s->io.method == SLUICE_AUTO;
-    s->p.facts.gap = sluice_io_plan_for(&s->io, write, cold, true).gap;
+    s->p.facts.gap = sluice_io_gap(&s->io, write);
     s->p.own = sluice_io_plan_for(&s->io, write, cold, true);
 }
 
@@ -172,7 +172,8 @@ static void ask(scene *s, sluice_io *io) {
     io->method = s->io.method;
     io->memory = s->io.memory;
     for (int r = 0; own && r < s->p.facts.size; r++)
-        s->cached[r] = sluice_io_reachable(io, false, &s->request[r]) && (!write || sluice_map_writable(io->map));
+        s->cached[r] =
+            sluice_io_reachable(io, false, &s->request[r], false) && (!write || sluice_map_writable(io->map));
     s->p.facts.gap = sluice_io_gap(io, write);
     s->p.own = sluice_io_choose(io, write);
 }
@@ -374,7 +375,7 @@ static void print(const scene *s) {
 void together_explain(const options *o, sluice_array *file) {
     static const char *const calls[] = {"read", "write", NULL};
     static const char *const methods[] = {"auto", "direct", "list", "sieve", NULL};
-    sluice_store usual = {.facts = {.align = 4096, .depth = 1, .call = 1e-6, .byte = 2e-10}};
+    sluice_store usual = {.facts = {.align = 4096, .depth = SLUICE_STORE_DEPTH, .call = 1e-6, .byte = 2e-10}};
     scene s = {.o = o, .array = &o->array, .io = {.memory = o->memory}};
     s.p.facts.write = word_of("collective", o->collective, calls, "expected read or write");
     if (o->method)
