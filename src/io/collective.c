@@ -112,7 +112,7 @@ static bool would_write_own(call *x) {
     if (x->c->together.way != SLUICE_WAY_AUTO) return x->c->together.way == SLUICE_WAY_OWN;
     for (int i = 0; i < x->n; i++) {
         const sluice_set *file = x->part[i].file;
-        if (!sluice_plan_long_runs(file) && !sluice_io_reachable(x->io, true, file, false)) return false;
+        if (!sluice_io_long_runs(file) && !sluice_io_reachable(x->io, true, file, false)) return false;
     }
     return true;
 }

@@ -19,7 +19,7 @@ static bool would_write_own(const sluice_prospect *p) {
     if (p->facts.together.way != SLUICE_WAY_AUTO) return p->facts.together.way == SLUICE_WAY_OWN;
     for (int r = 0; r < p->facts.size; r++) {
         const sluice_set *file = &p->request[r];
-        if (file->size && !sluice_plan_long_runs(file) && !is_mapped(p, r, file)) return false;
+        if (file->size && !sluice_io_long_runs(file) && !is_mapped(p, r, file)) return false;
     }
     return true;
 }

@@ -4,10 +4,9 @@
 #include <string.h>
 
 enum {
-    WINDOW = 4 << 20,    /* long enough that a device streams, and that meeting after each costs nothing beside it */
-    LEAST = 64 << 10,    /* less is not worth another aggregator */
-    LARGEST = 1 << 30,   /* a message has at most 2^31-1 bytes */
-    LONG_RUN = 64 << 10, /* worth a call */
+    WINDOW = 4 << 20,  /* long enough that a device streams, and that meeting after each costs nothing beside it */
+    LEAST = 64 << 10,  /* less is not worth another aggregator */
+    LARGEST = 1 << 30, /* a message has at most 2^31-1 bytes */
 };
 
 /* ---- Aggregators --------------------------------------------------------------------------------------------- */
@@ -220,8 +219,6 @@ int64_t sluice_plan_room(const sluice_plan *p, bool aggregates, bool leads) {
     if (p->nnodes > 1 && leads) return 2 * p->window + p->foreign + p->served;
     return aggregates ? 2 * p->window : 0;
 }
-
-bool sluice_plan_long_runs(const sluice_set *file) { return file->size / LONG_RUN >= sluice_set_nruns(file); }
 
 /* ---- Shares -------------------------------------------------------------------------------------------------- */
 

@@ -68,9 +68,6 @@ void sluice_plan_free(sluice_plan *p);
 /* plan.c. Pure. Bytes of memory that a process needs for the plan, as an aggregator and as the leader of a node. */
 int64_t sluice_plan_room(const sluice_plan *p, bool aggregates, bool leads);
 
-/* plan.c. Pure. Whether runs are so long that a process had better write them itself. */
-bool sluice_plan_long_runs(const sluice_set *file);
-
 /* plan.c. Pure. What aggregator number a has to transfer. */
 int sluice_share_make(sluice_share *s, const sluice_plan *p, const sluice_plan_facts *f, const sluice_set *request,
                       int a);
