@@ -39,18 +39,18 @@ static int choose_ranks(const sluice_plan_facts *f, int n, int *turn, bool *chos
 
 /* ---- Domains ------------------------------------------------------------------------------------------------- */
 
-/* The union of what ranks of a node (-1: of all) want in [lo, hi); by halves. */
-static int unite(sluice_set *out, const sluice_plan_facts *f, const sluice_set *request, int first, int last, int node,
-                 int64_t lo, int64_t hi) {
+/* The union of what the ranks rank[first] up to rank[last] (NULL: first up to last) want in [lo, hi); by halves. */
+static int unite(sluice_set *out, const sluice_set *request, const int *rank, int first, int last, int64_t lo,
+                 int64_t hi) {
     if (last - first == 1) {
-        bool in = (node < 0 || f->node_of[first] == node) && sluice_set_lo(&request[first]) < hi &&
-                  sluice_set_hi(&request[first]) > lo;
-        return in ? sluice_set_cut(out, &request[first], lo, hi) : sluice_set_block(out, 0, 0);
+        const sluice_set *one = &request[rank ? rank[first] : first];
+        bool in = sluice_set_lo(one) < hi && sluice_set_hi(one) > lo;
+        return in ? sluice_set_cut(out, one, lo, hi) : sluice_set_block(out, 0, 0);
     }
     sluice_set high = SLUICE_SET_EMPTY;
     int half = first + (last - first) / 2;
-    int err = unite(out, f, request, first, half, node, lo, hi);
-    if (!err) err = unite(&high, f, request, half, last, node, lo, hi);
+    int err = unite(out, request, rank, first, half, lo, hi);
+    if (!err) err = unite(&high, request, rank, half, last, lo, hi);
     if (!err) err = sluice_set_union(out, out, &high);
     sluice_set_free(&high);
     return err;
@@ -75,7 +75,7 @@ static int rule(sluice_domains *d, const sluice_plan *p, const sluice_plan_facts
     d->align = f->together.align;
     switch (division) {
     case SLUICE_DIVIDE_BALANCED: {
-        int err = unite(wanted, f, request, 0, f->size, -1, p->lo, p->hi);
+        int err = unite(wanted, request, NULL, 0, f->size, p->lo, p->hi);
         if (!err) {
             d->kind = SLUICE_DOMAIN_WEIGHTED;
             d->wanted = wanted;
@@ -122,59 +122,91 @@ static int divide(sluice_plan *p, const sluice_plan_facts *f, const sluice_set *
 
 /* ---- Windows ------------------------------------------------------------------------------------------------- */
 
-/* By counting: start[n + 1] moves from where those of node n start to where they end. */
-static int sort_by_node(sluice_plan *p, const sluice_plan_facts *f) {
-    p->by_node = sluice_mem_alloc((size_t)p->n + (size_t)f->nnodes + 2, sizeof *p->by_node);
+/* Sorts 0 ... n - 1 by their nodes; those of node k start at first[k]. By counting: first[k + 1] moves from where those
+ * of node k start to where they end. */
+static void sort_by_node(int *sorted, int *first, const int *node, int n, int nnodes) {
+    memset(first, 0, ((size_t)nnodes + 2) * sizeof *first);
+    for (int i = 0; i < n; i++) first[node[i] + 2]++;
+    for (int k = 1; k <= nnodes; k++) first[k + 1] += first[k];
+    for (int i = 0; i < n; i++) sorted[first[node[i] + 1]++] = i;
+}
+
+static int sort_aggregators(sluice_plan *p, const sluice_plan_facts *f) {
+    p->by_node = sluice_mem_alloc(2 * (size_t)p->n + (size_t)f->nnodes + 2, sizeof *p->by_node);
     if (!p->by_node) return -ENOMEM;
-    int *start = p->first = p->by_node + p->n;
-    memset(start, 0, ((size_t)f->nnodes + 2) * sizeof *start);
-    for (int a = 0; a < p->n; a++) start[p->aggregator[a].node + 2]++;
-    for (int n = 1; n <= f->nnodes; n++) start[n + 1] += start[n];
-    for (int a = 0; a < p->n; a++) p->by_node[start[p->aggregator[a].node + 1]++] = a;
+    int *node = p->by_node + p->n;
+    p->first = node + p->n;
+    for (int a = 0; a < p->n; a++) node[a] = p->aggregator[a].node;
+    sort_by_node(p->by_node, p->first, node, p->n, f->nnodes);
     return 0;
 }
 
-/* What each node wants. */
+/* What each node wants; where each is one process, what that wants. */
 static int want_of_nodes(sluice_plan *p, const sluice_plan_facts *f, const sluice_set *request) {
-    p->node = sluice_mem_alloc((size_t)f->nnodes, sizeof *p->node);
-    if (!p->node) return -ENOMEM;
-    memset(p->node, 0, (size_t)f->nnodes * sizeof *p->node);
     p->nnodes = f->nnodes;
     p->node_exact = true;
-    int err = 0;
+    p->node = request;
+    if (f->nnodes == f->size) return 0;
+    p->node = p->own = sluice_mem_alloc((size_t)f->nnodes, sizeof *p->own);
+    if (!p->own) return -ENOMEM;
+    memset(p->own, 0, (size_t)f->nnodes * sizeof *p->own);
+    int *rank = sluice_mem_alloc((size_t)f->size + (size_t)f->nnodes + 2, sizeof *rank);
+    if (!rank) return -ENOMEM;
+    int *first = rank + f->size, err = 0;
+    sort_by_node(rank, first, f->node_of, f->size, f->nnodes);
     for (int n = 0; n < f->nnodes && !err; n++) {
-        err = unite(&p->node[n], f, request, 0, f->size, n, p->lo, p->hi);
+        err = unite(&p->own[n], request, rank, first[n], first[n + 1], p->lo, p->hi);
         if (err == SLUICE_E_COMPLEX && !f->write) {
             p->node_exact = false;
-            err = sluice_set_block(&p->node[n], p->lo, p->hi - p->lo);
+            err = sluice_set_block(&p->own[n], p->lo, p->hi - p->lo);
         }
     }
+    sluice_mem_free(rank);
     return err;
 }
 
-/* Two windows, and with several nodes what is served to others and got from them, stay below the limit. A leader
- * serves at most all that the others want, and at most a window of each aggregator of its node to each of them; what it
+/* Whether no two nodes want the same byte; if that is not easy to say, they do. `all` is what they want together. */
+static int find_distinct(bool *out, const sluice_plan *p, const sluice_plan_facts *f, int64_t all) {
+    sluice_set any = SLUICE_SET_EMPTY;
+    int err = f->write ? 0 : unite(&any, p->node, NULL, 0, f->nnodes, p->lo, p->hi);
+    *out = f->write || (!err && any.size == all);
+    sluice_set_free(&any);
+    return err == SLUICE_E_COMPLEX ? 0 : err;
+}
+
+/* What is served to other nodes and got from them. A leader serves at most all that the others want, and at most a
+ * window of each aggregator of its node: to all of them together where no two want the same byte, else to each. What it
  * gets for its node is at most what that wants, and at most a window of each aggregator. */
-static void size_windows(sluice_plan *p, const sluice_plan_facts *f, int most_on_node) {
+static int share_limit(sluice_plan *p, const sluice_plan_facts *f, int64_t limit, int most_on_node) {
+    int64_t all = 0, most = 0, served = most_on_node;
+    for (int n = 0; n < f->nnodes; n++) {
+        if (!sluice_add(all, p->node[n].size, &all)) all = INT64_MAX;
+        most = sluice_max(most, p->node[n].size);
+    }
+    bool serve_all = all <= limit / 4, get_all = most <= limit / 4, distinct = true;
+    int err = serve_all ? 0 : find_distinct(&distinct, p, f, all);
+    if (err) return err;
+    if (!distinct) served *= f->nnodes - 1;
+    int64_t fixed = (serve_all ? all : 0) + (get_all ? most : 0),
+            windows = 2 + (serve_all ? 0 : served) + (get_all ? 0 : p->n);
+    p->window = sluice_max(1, sluice_min(p->window, (limit - fixed) / windows));
+    p->served = serve_all ? all : served * p->window;
+    p->foreign = get_all ? most : p->n * p->window;
+    return 0;
+}
+
+/* Two windows, and what goes to other nodes and comes from them, stay below the limit. */
+static int size_windows(sluice_plan *p, const sluice_plan_facts *f, int most_on_node) {
     int64_t limit = sluice_min(f->memory, LARGEST), longest = 1;
     for (int a = 0; a < p->n; a++) longest = sluice_max(longest, p->aggregator[a].domain.size);
     p->window = sluice_max(1, sluice_min(sluice_min(limit / 2, WINDOW), longest));
-    if (f->nnodes > 1) {
-        int64_t all = 0, most = 0, served = (int64_t)(f->nnodes - 1) * most_on_node;
-        for (int n = 0; n < f->nnodes; n++) {
-            if (!sluice_add(all, p->node[n].size, &all)) all = INT64_MAX;
-            most = sluice_max(most, p->node[n].size);
-        }
-        bool at_once = all <= limit / 4;
-        p->window = sluice_max(1, sluice_min(p->window, at_once ? limit / 4 : limit / (2 + served + p->n)));
-        p->served = at_once ? all : served * p->window;
-        p->foreign = at_once ? most : p->n * p->window;
-    }
+    int err = f->nnodes > 1 ? share_limit(p, f, limit, most_on_node) : 0;
     for (int a = 0; a < p->n; a++) {
         sluice_aggregator *g = &p->aggregator[a];
         g->windows = sluice_ceil_div(g->domain.size, p->window);
         p->rounds = sluice_max(p->rounds, g->windows);
     }
+    return err;
 }
 
 int sluice_plan_make(sluice_plan *p, const sluice_plan_facts *f, const sluice_set *request, sluice_reason *why) {
@@ -192,10 +224,10 @@ int sluice_plan_make(sluice_plan *p, const sluice_plan_facts *f, const sluice_se
         for (int r = 0, a = 0; r < f->size; r++)
             if (chosen[r]) made.aggregator[a++] = (sluice_aggregator){.rank = r, .node = f->node_of[r]};
         err = divide(&made, f, request, why);
-        if (!err) err = sluice_pass(why, sort_by_node(&made, f));
+        if (!err) err = sluice_pass(why, sort_aggregators(&made, f));
     }
     if (!err && f->nnodes > 1) err = sluice_pass(why, want_of_nodes(&made, f, request));
-    if (!err) size_windows(&made, f, most);
+    if (!err) err = sluice_pass(why, size_windows(&made, f, most));
     sluice_mem_free(turn);
     sluice_mem_free(chosen);
     if (err) {
@@ -208,10 +240,10 @@ int sluice_plan_make(sluice_plan *p, const sluice_plan_facts *f, const sluice_se
 
 void sluice_plan_free(sluice_plan *p) {
     for (int a = 0; p->aggregator && a < p->n; a++) sluice_set_free(&p->aggregator[a].domain);
-    for (int n = 0; p->node && n < p->nnodes; n++) sluice_set_free(&p->node[n]);
+    for (int n = 0; p->own && n < p->nnodes; n++) sluice_set_free(&p->own[n]);
     sluice_mem_free(p->by_node);
     sluice_mem_free(p->aggregator);
-    sluice_mem_free(p->node);
+    sluice_mem_free(p->own);
     *p = (sluice_plan){0};
 }
 
@@ -227,7 +259,7 @@ int sluice_share_make(sluice_share *s, const sluice_plan *p, const sluice_plan_f
     const sluice_set *domain = &p->aggregator[a].domain;
     int64_t lo = sluice_set_lo(domain), hi = sluice_set_hi(domain);
     *s = (sluice_share){.exact = true};
-    int err = unite(&s->wanted, f, request, 0, f->size, -1, lo, hi);
+    int err = unite(&s->wanted, request, NULL, 0, f->size, lo, hi);
     if (!err && domain->size < hi - lo) err = sluice_set_intersect(&s->wanted, &s->wanted, domain);
     if (!err) err = sluice_set_coarsen(&s->cover, &s->wanted, f->gap);
     if (!err && domain->size < hi - lo) err = sluice_set_intersect(&s->cover, &s->cover, domain);

@@ -22,7 +22,7 @@
 typedef struct sluice_plan_facts {
     bool write;
     int size, nnodes;
-    const int *node_of;       /* of each rank */
+    const int *node_of;       /* of each rank; nodes are numbered in the order of their first ranks */
     int cores;                /* of a node */
     sluice_together together; /* as asked for */
     int64_t memory;           /* for the buffers of a process */
@@ -44,10 +44,11 @@ typedef struct sluice_plan {
     int64_t lo, hi;          /* range of the requests */
     int64_t window, rounds;  /* rounds: windows of the longest domain */
     int64_t served, foreign; /* room that a leader needs in a round for what it gives to other nodes, and gets */
-    int nnodes;
-    sluice_set *node;     /* what each node wants; NULL with one node */
-    int *by_node, *first; /* aggregators node by node, and where those of each node start */
-    bool node_exact;      /* else a range that holds it: only for reading */
+    const sluice_set *node;  /* what each node wants: the requests, or */
+    sluice_set *own;         /* with several processes on a node their unions; both NULL with one node */
+    int nnodes;              /* 0 with one node */
+    int *by_node, *first;    /* aggregators node by node, and where those of each node start */
+    bool node_exact;         /* else a range that holds it: only for reading */
 } sluice_plan;
 
 /* What one aggregator transfers. */
@@ -61,7 +62,8 @@ typedef struct sluice_stretch {
     int64_t lo, hi, at;
 } sluice_stretch;
 
-/* plan.c. Pure. request[r] is what rank r wants; for writes no two want the same. */
+/* plan.c. Pure. request[r] is what rank r wants; for writes no two want the same. The plan may refer to the requests.
+ */
 int sluice_plan_make(sluice_plan *p, const sluice_plan_facts *f, const sluice_set *request, sluice_reason *why);
 void sluice_plan_free(sluice_plan *p);
 
