@@ -2,6 +2,7 @@
 #
 #   make MPI=mpich ...      with MPICH, in build-mpich/
 #   make MPI=openmpi ...    with Open MPI, in build-openmpi/
+#   make MPI=simgrid ...    with simulated ranks, in build-simgrid/
 #   make ...                with the machine's MPI, in build/
 MPI =
 BUILD = build$(addprefix -,$(MPI))
@@ -25,7 +26,7 @@ all: $(BUILD)/Makefile ## build everything (the default)
 	cmake --build $(BUILD) -j$(JOBS)
 
 # Written last by cmake, so that a failed configuration is tried again. The folder of a preset is build-<preset>.
-build/Makefile $(patsubst %,build-%/Makefile,mpich openmpi asan cover clang fuzz):
+build/Makefile $(patsubst %,build-%/Makefile,mpich openmpi simgrid asan cover clang fuzz):
 	command -v cmake >/dev/null || { echo "cmake is missing; 'make setup' installs what Sluice needs" >&2; exit 1; }
 	cmake --preset $(patsubst build-%,%,$(patsubst build,default,$(@D))) || \
 		{ echo "configuring failed; 'make setup' installs what is missing and names what is too old" >&2; exit 1; }
@@ -46,7 +47,8 @@ install: all ## install below PREFIX (and DESTDIR)
 	cmake --install $(BUILD) --prefix $(PREFIX)
 
 bench: all ## run the benches
-	for bench in $(BUILD)/bench/*; do test ! -x $$bench -o -d $$bench || $$bench || exit; done
+	test '$(MPI)' != simgrid || exec bench/simgrid/delta.sh $(BUILD); \
+	test '$(MPI)' = simgrid || for bench in $(BUILD)/bench/*; do test ! -x $$bench -o -d $$bench || $$bench || exit; done
 
 fuzz: build-fuzz/Makefile ## run each fuzzer for SECONDS=60
 	cmake --build build-fuzz --target fuzzers -j$(JOBS)
@@ -74,4 +76,4 @@ clean: ## remove all build folders
 
 help: ## list these targets
 	sed -nE 's/^([a-z]+):.*## (.*)/make \1\t\2/p' Makefile | expand -t 16
-	echo 'MPI=mpich or MPI=openmpi chooses the MPI and builds in build-mpich/ or build-openmpi/.'
+	echo 'MPI=mpich or MPI=openmpi chooses the MPI and builds in build-mpich/ or build-openmpi/; MPI=simgrid simulates one.'

@@ -2,11 +2,11 @@
 # setup.sh [dev|bench]: installs what Sluice needs and this machine does not have. A no-op when all is there.
 #
 #   tools/setup.sh          to build and test: a C compiler, make, cmake, pkg-config, jansson, liburing, an MPI
-#   tools/setup.sh dev      also what .ci/run needs: both MPIs, clang, clang-format, gcovr, mandoc
+#   tools/setup.sh dev      also what .ci/run needs: both MPIs, SimGrid, clang, clang-format, gcovr, mandoc
 #   tools/setup.sh bench    also the libraries that the benches have as peers: numpy, h5py, netCDF4
 #
-# MPI=mpich or MPI=openmpi in the environment asks for that one; without it any MPI will do, and MPICH is installed if
-# there is none. Packages are installed with apt-get (Debian, Ubuntu); elsewhere the missing ones are named.
+# MPI=mpich, MPI=openmpi or MPI=simgrid in the environment asks for that one; without it any MPI will do, and MPICH is
+# installed if there is none. Packages are installed with apt-get (Debian, Ubuntu); elsewhere the missing ones are named.
 set -eu
 
 # need WHAT PACKAGES COMMAND...: the packages are needed unless the command succeeds.
@@ -29,6 +29,7 @@ library() { has pkg-config && pkg-config --exists "$1"; }
 # Debian marks each MPI's commands by a suffix; elsewhere a tool that only one of them has tells them apart.
 mpich() { has mpicc.mpich mpiexec.mpich || has mpicc mpiexec mpichversion; }
 openmpi() { has mpicc.openmpi mpiexec.openmpi || has mpicc mpiexec ompi_info; }
+simgrid() { has smpicc smpirun; }
 
 # CMake and its version, "3.25.1"; and what to say of one that is too old.
 cmake_version() { cmake --version 2>/dev/null | sed -n 's/^cmake version \([0-9.]*\).*/\1/p'; }
@@ -48,12 +49,14 @@ look() {
     */dev)
         need 'MPICH, with headers' 'libmpich-dev mpich' mpich
         need 'Open MPI, with headers' 'libopenmpi-dev openmpi-bin' openmpi
+        need 'SimGrid, with headers' libsimgrid-dev simgrid
         ;;
     /*) need 'an MPI, with headers (MPICH or Open MPI)' 'libmpich-dev mpich' has mpicc mpiexec ;;
     mpich/*) need 'MPICH, with headers' 'libmpich-dev mpich' mpich ;;
     openmpi/*) need 'Open MPI, with headers' 'libopenmpi-dev openmpi-bin' openmpi ;;
+    simgrid/*) need 'SimGrid, with headers' libsimgrid-dev simgrid ;;
     *)
-        echo "setup: MPI=$MPI is not known; it may be mpich, openmpi or empty" >&2
+        echo "setup: MPI=$MPI is not known; it may be mpich, openmpi, simgrid or empty" >&2
         exit 2
         ;;
     esac

@@ -8,7 +8,8 @@
  *     0 1 2 3         4 5 6 7            | bell | slot 0 | slot 1 | ... | segment 0 | segment 1 | ...
  *     L-------------- L                    who is there, what they say     wire forms and windows
  *
- * A process that is alone on its node needs no shared memory; one whose node cannot share any is alone on it.
+ * A process that is alone on its node needs no shared memory; one whose node cannot share any is alone on it, and so is
+ * one that is simulated (SimGrid).
  */
 #ifndef SLUICE_GROUP_H
 #define SLUICE_GROUP_H
