@@ -11,8 +11,9 @@
 
 enum { EXTENT = 1024, ELEM = sizeof(int32_t), ALL = EXTENT * EXTENT };
 
-/* What a process may hold beside windows: for itself and the aggregators, and for each peer, whose request it knows. */
-enum { ALONE = 16 << 10, PEER = 256 };
+/* What a process may hold beside windows: for itself and the aggregators, and for each peer, whose last requests to
+ * read and to write it knows. */
+enum { ALONE = 16 << 10, PEER = 2 * 256 };
 
 typedef enum kind { BLOCKS, STRIDED, OVERLAPPING, KINDS } kind;
 static const char *const name_of[KINDS] = {"blocks", "strided", "overlapping"};
@@ -187,7 +188,7 @@ static void one_call(self *s, kind k, bool write, const char *path) {
     must(write ? sluice_write_all(s->a, x, s->buf) : sluice_read_all(s->a, x, s->buf));
     cost end = cost_now();
     sluice_count(s->a, &after);
-    const sluice_plan *plan = &s->a->collective->pattern.plan;
+    const sluice_plan *plan = &s->a->collective->pattern->plan;
     if (s->rank == 0) {
         division d = divide(k, s->size, s->a->collective->together.aggregators, plan->window);
         d.rounds = plan->rounds;
