@@ -20,10 +20,10 @@ typedef struct call {
     bool write;
     sluice_io_part *part; /* what is left to do; n may shrink */
     int n;
-    bool helped;    /* some of it was read alone */
-    bool same;      /* the parts are those of the last pattern, */
-    int64_t shift;  /* so much further on */
-    bool own, done; /* we had better write ourselves; have done so */
+    bool helped;   /* some of it was read alone */
+    bool same;     /* the parts are those of the last pattern, */
+    int64_t shift; /* so much further on */
+    bool own;      /* we had better write ourselves */
     sluice_side *side;
     int64_t asked, moved; /* bytes */
     sluice_set *spare;    /* memory of parts of which not all bytes are kept */
@@ -137,7 +137,7 @@ static int find_memory(call *x, int64_t shift, sluice_reason *why) {
 /* ---- What they do together ----------------------------------------------------------------------------------- */
 
 /* What the processes tell each other first; the smallest of each number goes to all. */
-enum { EMPTY, OWN, DONE, UNTOUCHED, SAME, SHIFT, NOT_SHIFT, SAID };
+enum { EMPTY, OWN, UNTOUCHED, SAME, SHIFT, NOT_SHIFT, SAID };
 
 /* Whether our parts are those of the present pattern, x->shift further on. */
 static int recognise(call *x, sluice_reason *why) {
@@ -160,7 +160,6 @@ static int consult(call *x, int err, int64_t *said, sluice_reason *why) {
     said[EMPTY] = x->n == 0;
     said[UNTOUCHED] = !x->helped;
     said[OWN] = x->own;
-    said[DONE] = x->done || !x->n;
     said[SAME] = x->same;
     said[SHIFT] = x->shift;
     said[NOT_SHIFT] = x->shift == INT64_MAX ? INT64_MAX : -x->shift;
@@ -248,21 +247,10 @@ static int read_together(call *x, int err, sluice_reason *why) {
     return two_phase(x, said[SHIFT], why);
 }
 
-/* When a pattern without conflicts seems to come again, we write before we ask. If the others say that it was another
- * one, everyone writes once more, as is right then: only bytes that we named were changed by then. */
-static int guess(call *x, sluice_reason *why) {
-    const sluice_pattern *p = x->c->pattern;
-    if (!x->own || !x->same || p->conflict || x->c->together.refuse_conflicts) return 0;
-    int err = sluice_io_write(x->io, x->part, x->n, why);
-    x->done = !err;
-    return err;
-}
-
 static int write_together(call *x, int err, sluice_reason *why) {
     int64_t said[SAID];
     if (!err) err = recognise(x, why);
     x->own = !err && would_write_own(x);
-    if (!err) err = guess(x, why);
     x->way = "own";
     x->reason = "nothing to write";
     err = consult(x, err, said, why);
@@ -270,7 +258,6 @@ static int write_together(call *x, int err, sluice_reason *why) {
     bool own = said[OWN];
     x->way = own ? "own" : "two-phase";
     x->reason = x->c->together.way != SLUICE_WAY_AUTO ? "as told" : own ? "cached, or in long runs" : "in short runs";
-    if (said[DONE] && said[SAME]) return 0;
     err = learn(x, said, why);
     if (err) return err;
     err = find_memory(x, said[SHIFT], why);

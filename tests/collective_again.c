@@ -1,5 +1,5 @@
 /* ranks: 2 3 4 */
-/* collective_guess.c: a process that sees its last pattern again writes before it asks the others. When they turn out
+/* collective_again.c: a process that sees its last pattern again may think that the others do, too. When they turn out
  * to do something else, such that two write the same rows, the higher rank must still win, each time. */
 #include "array/array.h"
 #include "sluice_mpi.h"
@@ -16,7 +16,7 @@ int main(int argc, char **argv) {
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
     MPI_Bcast(&pid, 1, MPI_INT, 0, MPI_COMM_WORLD);
-    snprintf(path, sizeof path, "collective_guess.%d", pid);
+    snprintf(path, sizeof path, "collective_again.%d", pid);
     sluice_desc d = {.shape = {2, SLUICE_ROW_MAJOR, 1, 0, {ROWS, COLS}}};
     sluice_array *a;
     if (sluice_create_all(&a, MPI_COMM_WORLD, path, &d, &(sluice_options){.replace = 1})) MPI_Abort(MPI_COMM_WORLD, 1);

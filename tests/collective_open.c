@@ -1,0 +1,68 @@
+/* ranks: 1 2 3 */
+/* collective_open.c: every allocation of making, opening and closing an array together fails once, on every process.
+ * All return the same error and sentence, or all succeed; nothing leaks, and the next attempt succeeds. */
+#include "array/array.h"
+#include "sluice_mpi.h"
+#include "support/unit.h"
+#include <string.h>
+#include <unistd.h>
+
+enum { COLS = 64, MOST = 200 };
+
+static int rank, size;
+static char path[64];
+
+/* A number for the error and its sentence, which must be the same everywhere. */
+static int64_t outcome(int err) {
+    int64_t h = err;
+    for (const char *c = err ? sluice_errmsg() : ""; *c; c++) h = h * 131 + *c;
+    return h & INT32_MAX;
+}
+
+static int open_or_create(sluice_array **a, bool create) {
+    const sluice_desc d = {.shape = {2, SLUICE_ROW_MAJOR, 1, 0, {size, COLS}}};
+    const sluice_options o = {.size = sizeof o, .memory = 1 << 20, .replace = 1};
+    return create ? sluice_create_all(a, MPI_COMM_WORLD, path, &d, &o)
+                  : sluice_open_all(a, MPI_COMM_WORLD, path, SLUICE_WRITE, &d, &o);
+}
+
+/* Fails allocation n of process `who`; whether it was reached. */
+static bool once(bool create, int who, int64_t n) {
+    sluice_array *a = NULL;
+    int64_t live = sluice_mem_live(), before = sluice_mem_calls();
+    if (rank == who) sluice_mem_fail_nth(n);
+    int err = open_or_create(&a, create);
+    sluice_mem_fail_nth(0);
+    int64_t mine[3] = {outcome(err), -outcome(err), rank == who && sluice_mem_calls() - before >= n ? 0 : 1}, all[3];
+    MPI_Allreduce(mine, all, 3, MPI_INT64_T, MPI_MIN, MPI_COMM_WORLD);
+    CHECK(all[0] == -all[1], "%s, allocation %lld of rank %d: %s", create ? "create" : "open", (long long)n, who,
+          err ? sluice_errmsg() : "success");
+    CHECK(!err || err == -ENOMEM, "%s", sluice_errmsg());
+    if (!err) CHECK(!sluice_close(a), "%s", sluice_errmsg());
+    CHECK(sluice_mem_live() == live, "%lld bytes leak", (long long)(sluice_mem_live() - live));
+    return all[2] == 0;
+}
+
+int main(int argc, char **argv) {
+    int pid = (int)getpid(), all;
+    int64_t faults = 0;
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &size);
+    MPI_Bcast(&pid, 1, MPI_INT, 0, MPI_COMM_WORLD);
+    snprintf(path, sizeof path, "collective_open.%d", pid);
+    for (int create = 1; create >= 0; create--)
+        for (int who = 0; who < size; who++) {
+            int64_t n = 1;
+            while (once(create, who, n) && n < MOST) n++;
+            CHECK(n > 3 && n < MOST, "%lld allocations", (long long)n);
+            faults += n - 1;
+        }
+    if (rank == 0) {
+        printf("%lld faults\n", (long long)faults);
+        unlink(path);
+    }
+    MPI_Allreduce(&failures, &all, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+    MPI_Finalize();
+    return all != 0;
+}
