@@ -155,6 +155,41 @@ static void far_away(void) {
     }
 }
 
+/* A limit is not a wish: the buffer is no larger than what is asked spans, and an old one goes before a new one comes.
+ */
+static void buffers(void) {
+    enum { LIMIT = 1 << 20, BESIDE = 16 << 10 }; /* beside it: sets and requests */
+    sluice_array *a = NULL;
+    sluice_options o = replace();
+    unsigned char buf[100];
+    sluice_desc d = {.shape = {1, SLUICE_ROW_MAJOR, 1, 0, {4 * LIMIT}}};
+    o.method = SLUICE_SIEVE;
+    o.memory = INT64_C(1) << 45;
+    HOLDS(!sluice_create(&a, name, &d, &o) && !sluice_read(a, (sluice_range[]){{0, 10, 100}}, buf) && !sluice_close(a));
+    o.memory = LIMIT;
+    HOLDS(!sluice_create(&a, name, &d, &o));
+    const int64_t live = sluice_mem_live();
+    sluice_mem_peak_reset();
+    HOLDS(!sluice_read(a, (sluice_range[]){{0, 100, LIMIT / 200}}, buf));
+    HOLDS(sluice_mem_peak() - live > LIMIT / 4 && sluice_mem_peak() - live < LIMIT / 2 + BESIDE);
+    HOLDS(!sluice_read(a, (sluice_range[]){{0, 100, 4 * LIMIT / 100}}, buf));
+    CHECK(sluice_mem_peak() - live > LIMIT / 2 && sluice_mem_peak() - live < LIMIT + BESIDE, "%lld",
+          (long long)(sluice_mem_peak() - live));
+    HOLDS(!sluice_close(a));
+    /* No memory for the buffer; the next call gets it. */
+    HOLDS(!sluice_create(&a, name, &d, &o));
+    int err = 0, refused = 0;
+    for (int n = 1; n < 20; n++) {
+        sluice_mem_fail_nth(n);
+        err = sluice_read(a, (sluice_range[]){{0, 100, 100}}, buf);
+        sluice_mem_fail_nth(0);
+        if (!err) break;
+        HOLDS(err == -ENOMEM && !strncmp(sluice_errmsg(), "read array_unit.bin: ", 21));
+        refused += strstr(sluice_errmsg(), "buffer of 9901 bytes") != NULL;
+    }
+    HOLDS(!err && refused == 1 && !sluice_close(a));
+}
+
 /* More than 2 GiB in one call, into one buffer. */
 static void large_call(void) {
     sluice_array *a = NULL;
@@ -212,6 +247,7 @@ int main(void) {
     headers_and_sizes();
     byte_order();
     far_away();
+    buffers();
     large_call();
     outstanding();
     cut_short();

@@ -2,20 +2,27 @@
 #include "io/io.h"
 #include <errno.h>
 
-void sluice_io_batch_start(sluice_io_batch *b, sluice_io *io, sluice_io_plan plan) {
+void sluice_io_batch_start(sluice_io_batch *b, sluice_io *io, bool write, sluice_io_plan plan) {
     b->io = io;
+    b->call = write ? "write" : "read";
     b->plan = plan;
     b->used = 0;
     b->n = b->nvector = 0;
 }
 
-/* The buffer is got when the first request needs it: many transfers never do. */
+static void free_buffer(sluice_io *io) {
+    sluice_mem_free(io->buf);
+    io->buf = NULL;
+    io->cap = 0;
+}
+
+/* The buffer is got when the first request needs it: many transfers never do. The old one goes first, so that both are
+ * never there together. */
 static int need_buffer(sluice_io *io, int64_t want) {
     if (io->cap >= want) return 0;
-    unsigned char *buf = sluice_mem_alloc((size_t)want, 1);
-    if (!buf) return -ENOMEM;
-    sluice_mem_free(io->buf);
-    io->buf = buf;
+    free_buffer(io);
+    io->buf = sluice_mem_alloc((size_t)want, 1);
+    if (!io->buf) return -ENOMEM;
     io->cap = want;
     return 0;
 }
@@ -81,7 +88,9 @@ static int add_run(sluice_io_batch *b, int64_t lo, int64_t end, const sluice_set
             hi = sluice_set_prev(wanted, hi - 1) + 1; /* not into a gap */
         }
         if (!direct) err = need_buffer(b->io, b->plan.window);
-        if (err) return sluice_refuse(why, err, -1, "%s: no memory for a buffer", b->io->store->name);
+        if (err)
+            return sluice_refuse(why, err, -1, "%s %s: no memory for a buffer of %lld bytes", b->call,
+                                 b->io->store->name, (long long)b->plan.window);
         if (!room(b, direct ? 0 : hi - lo)) err = flush_now(b, flush, arg, why);
         if (err) break;
         if (direct)
@@ -98,8 +107,9 @@ int sluice_io_batch_walk(sluice_io_batch *b, const sluice_set *wanted, const slu
     sluice_set cover = SLUICE_SET_EMPTY;
     sluice_cursor c;
     sluice_run run;
+    b->plan.window = sluice_min(b->plan.window, sluice_set_hi(wanted) - sluice_set_lo(wanted));
     int err = sluice_set_coarsen(&cover, wanted, b->plan.gap);
-    if (err) sluice_refuse(why, err, -1, "%s: %s", b->io->store->name, sluice_strerror(err));
+    if (err) sluice_refuse(why, err, -1, "%s %s: %s", b->call, b->io->store->name, sluice_strerror(err));
     if (!err)
         for (sluice_cursor_init(&c, &cover); !err && sluice_cursor_run(&c, &run);)
             err = add_run(b, run.off, run.off + run.len, wanted, straight, flush, arg, why);
@@ -126,18 +136,12 @@ const sluice_io_part *sluice_io_straight(const sluice_io_part *part) {
 int64_t sluice_io_limit(sluice_io *io, int64_t memory) {
     int64_t old = io->memory;
     io->memory = memory;
-    if (io->cap > memory) {
-        sluice_mem_free(io->buf);
-        io->buf = NULL;
-        io->cap = 0;
-    }
+    if (io->cap > memory) free_buffer(io);
     return old;
 }
 
 void sluice_io_release(sluice_io *io) {
     sluice_map_close(io->map);
-    sluice_mem_free(io->buf);
+    free_buffer(io);
     io->map = NULL;
-    io->buf = NULL;
-    io->cap = 0;
 }

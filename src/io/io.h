@@ -99,6 +99,7 @@ typedef struct sluice_io_segment {
 } sluice_io_segment;
 typedef struct sluice_io_batch {
     sluice_io *io;
+    const char *call; /* for messages */
     sluice_io_plan plan;
     int64_t used;   /* of the buffer */
     int n, nvector; /* requests; pieces of memory */
@@ -107,7 +108,7 @@ typedef struct sluice_io_batch {
     struct iovec vector[SLUICE_IO_VECTOR];
 } sluice_io_batch;
 
-void sluice_io_batch_start(sluice_io_batch *b, sluice_io *io, sluice_io_plan plan);
+void sluice_io_batch_start(sluice_io_batch *b, sluice_io *io, bool write, sluice_io_plan plan);
 
 /* Walks the cover of a set and calls flush(b, arg) for each batch, and at the end. `straight`: the part whose memory
  * is moved without the buffer where the cover is all wanted, or NULL. */

@@ -57,11 +57,11 @@ static int unite(sluice_set *out, const sweep *s, int first, int last) {
 static int request(sluice_io *io, sweep *s, sluice_reason *why) {
     sluice_io_batch b;
     sluice_set all = SLUICE_SET_EMPTY;
-    sluice_io_batch_start(&b, io, sluice_io_choose(io, false));
+    sluice_io_batch_start(&b, io, false, sluice_io_choose(io, false));
     if (s->n == 1) return sluice_io_batch_walk(&b, s->part[0]->file, sluice_io_straight(s->part[0]), flush, s, why);
     int err = unite(&all, s, 0, s->n);
     if (err)
-        sluice_refuse(why, err, -1, "%s: %s", io->store->name, sluice_strerror(err));
+        sluice_refuse(why, err, -1, "read %s: %s", io->store->name, sluice_strerror(err));
     else
         err = sluice_io_batch_walk(&b, &all, NULL, flush, s, why);
     sluice_set_free(&all);
@@ -71,7 +71,7 @@ static int request(sluice_io *io, sweep *s, sluice_reason *why) {
 int sluice_io_read(sluice_io *io, const sluice_io_part *part, int n, sluice_reason *why) {
     const sluice_io_part *one;
     sweep s = {n > 1 ? sluice_mem_alloc((size_t)n, sizeof *s.part) : &one, 0, 0};
-    if (!s.part) return sluice_refuse(why, -ENOMEM, -1, "%s: no memory for %d parts", io->store->name, n);
+    if (!s.part) return sluice_refuse(why, -ENOMEM, -1, "read %s: no memory for %d parts", io->store->name, n);
     for (int i = 0; i < n; i++)
         if (part[i].file->size && !sluice_io_mapped(io, false, &part[i], false)) s.part[s.n++] = &part[i];
     if (s.n > 1) qsort(s.part, (size_t)s.n, sizeof *s.part, by_start);

@@ -51,7 +51,7 @@ static int flush(sluice_io_batch *b, void *arg, sluice_reason *why) {
 
 static int request(sluice_io *io, sluice_io_part *part, sluice_io_plan plan, sluice_reason *why) {
     sluice_io_batch b;
-    sluice_io_batch_start(&b, io, plan);
+    sluice_io_batch_start(&b, io, true, plan);
     return sluice_io_batch_walk(&b, part->file, sluice_io_straight(part), flush, part, why);
 }
 
