@@ -91,6 +91,22 @@ static void replacing(void) {
     HOLDS(sluice_create(&a, name, &d, &o) < 0 && !stat(name, &after) && after.st_size == before.st_size);
 }
 
+/* Of an array without elements, whose extents have no product, nothing can be wanted; indices are checked all the same.
+ */
+static void no_elements(void) {
+    const int64_t far = INT64_C(1) << 62;
+    sluice_array *a = NULL;
+    sluice_options o = replace();
+    sluice_desc d = {.shape = {3, SLUICE_ROW_MAJOR, 8, 0, {0, far, far}}};
+    sluice_index index[] = {{NULL, 0}, {(int64_t[]){0, 5}, 2}, {(int64_t[]){0, 5}, 2}};
+    char buf[8];
+    HOLDS(!sluice_create(&a, name, &d, &o));
+    HOLDS(!sluice_read_parts(a, &(sluice_part){.index = index, .buf = buf}, 1));
+    index[1].i = (int64_t[]){0, far};
+    REFUSED(sluice_read_parts(a, &(sluice_part){.index = index, .buf = buf}, 1), SLUICE_E_ARGUMENT, "dimension 1");
+    HOLDS(!sluice_close(a));
+}
+
 static void headers_and_sizes(void) {
     sluice_array *a = NULL;
     sluice_options o = replace();
@@ -244,6 +260,7 @@ static void cut_short(void) {
 int main(void) {
     refusals();
     replacing();
+    no_elements();
     headers_and_sizes();
     byte_order();
     far_away();

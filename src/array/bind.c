@@ -29,15 +29,19 @@ static int index_runs(sluice_set *out, const sluice_index *index, int64_t extent
     return err;
 }
 
-/* The product of index lists, one dimension at a time from the fastest to the slowest. */
+/* The product of index lists, one dimension at a time from the fastest to the slowest. Where one of them is empty all
+ * are checked, but not multiplied: the extents of an array without elements need not have a product. */
 static int index_set(sluice_set *out, const sluice_shape *shape, const sluice_index *index, sluice_reason *why) {
     sluice_set set = SLUICE_SET_EMPTY, runs = SLUICE_SET_EMPTY;
-    int err = sluice_set_block(&set, 0, shape->elem);
+    bool empty = false;
+    for (int d = 0; d < shape->ndims; d++) empty |= index[d].n == 0;
+    int err = empty ? 0 : sluice_set_block(&set, 0, shape->elem);
     int64_t stride = shape->elem;
     for (int k = 0; k < shape->ndims && !err; k++) {
         int d = shape->order == SLUICE_ROW_MAJOR ? shape->ndims - 1 - k : k;
         err = index_runs(&runs, &index[d], shape->dim[d], d, why);
-        if (!err) err = sluice_set_product(&set, &runs, &set, stride);
+        if (err || empty) continue;
+        err = sluice_set_product(&set, &runs, &set, stride);
         stride *= shape->dim[d]; /* fits: the array does */
     }
     if (!err) err = sluice_set_shift(out, &set, shape->header);
