@@ -133,6 +133,27 @@ static void little(void) {
     sluice_close(a);
 }
 
+/* Two loops on one handle, closed in any order: the handle then has the memory that it had. */
+static void two_loops(void) {
+    for (int order = 0; order < 2; order++) {
+        sluice_array *a = NULL;
+        sluice_slabs *s[2] = {NULL, NULL};
+        sluice_slab slab;
+        sluice_desc d = {.shape = {2, SLUICE_ROW_MAJOR, 1, 0, {64, 1000}}};
+        sluice_options o = {.size = sizeof o, .store = SLUICE_STORE_RAM, .memory = 1 << 20};
+        if (sluice_create(&a, "slabs", &d, &o)) fail(0, "create");
+        for (int i = 0; i < 2; i++)
+            if (sluice_slabs_open(&s[i], a, &(sluice_slabs_options){.memory = 16000 * (i + 1)})) fail(0, "open");
+        if (a->io.memory != 4000) fail((uint64_t)a->io.memory, "not the smaller limit of two loops");
+        sluice_slabs_close(s[order]);
+        if (sluice_slabs_next(s[!order], &slab) != 1) fail(0, "next");
+        if (a->io.memory != (order ? 4000 : 8000)) fail((uint64_t)a->io.memory, "not the limit of the other loop");
+        sluice_slabs_close(s[!order]);
+        if (a->io.memory != 1 << 20) fail((uint64_t)a->io.memory, "not the handle's own limit");
+        sluice_close(a);
+    }
+}
+
 /* Arrays without elements, whose other extents have no product, and overlaps whose sum is none. */
 static void extremes(void) {
     const int64_t far = INT64_C(1) << 62;
@@ -172,6 +193,7 @@ int main(void) {
     for (int64_t i = 0; i < cases && failures < 10; i++) run(seed + (uint64_t)i);
     refusals();
     little();
+    two_loops();
     extremes();
     return failures != 0;
 }

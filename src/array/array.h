@@ -34,6 +34,8 @@ struct sluice_array {
     sluice_io io;
     sluice_collective *collective; /* NULL: of one process */
     bool writable;
+    sluice_slabs *slabs; /* loops that are open on the handle, */
+    int64_t limit;       /* and its memory without them */
     /* background.c: a thread that works off the queue, started with the first request */
     bool running, stop;
     pid_t owner; /* the process that has it */

@@ -15,7 +15,8 @@ struct sluice_slabs {
     int dim;
     bool prefetch;
     int64_t outer, inner; /* bytes around one index of the dimension, and of it */
-    int64_t limit;        /* the handle's own, while the loop lasts */
+    int64_t limit;        /* for the handle's own buffers, while the loop lasts */
+    sluice_slabs *next;   /* of the same handle */
     sluice_reuse plan;
     sluice_reuse_step step; /* what is being read, or was read last */
     bool more;              /* step is still to be handed out */
@@ -76,6 +77,13 @@ static int64_t largest(const sluice_slabs *s) {
     return most * s->outer * s->inner;
 }
 
+/* The smallest limit of the loops that are open, which may be closed in any order, holds. */
+static void apply_limits(sluice_array *a) {
+    int64_t least = a->limit;
+    for (const sluice_slabs *s = a->slabs; s; s = s->next) least = sluice_min(least, s->limit);
+    sluice_io_limit(&a->io, least);
+}
+
 int sluice_slabs_open(sluice_slabs **out, sluice_array *a, const sluice_slabs_options *given) {
     const sluice_shape *shape = &a->desc.shape;
     const char *name = a->io.store->name;
@@ -119,7 +127,11 @@ int sluice_slabs_open(sluice_slabs **out, sluice_array *a, const sluice_slabs_op
         }
     }
     sluice_background_drain(a);
-    s->limit = sluice_io_limit(&a->io, sluice_min(a->io.memory, sluice_max(memory / 4, 1)));
+    if (!a->slabs) a->limit = a->io.memory;
+    s->limit = sluice_max(memory / 4, 1);
+    s->next = a->slabs;
+    a->slabs = s;
+    apply_limits(a);
     fetch(s);
     *out = s;
     return 0;
@@ -144,7 +156,10 @@ void sluice_slabs_close(sluice_slabs *s) {
     if (!s) return;
     if (s->request) sluice_wait(s->request);
     sluice_background_drain(s->array);
-    sluice_io_limit(&s->array->io, s->limit);
+    sluice_slabs **at = &s->array->slabs;
+    while (*at != s) at = &(*at)->next;
+    *at = s->next;
+    apply_limits(s->array);
     sluice_mem_free(s->buf[0]);
     sluice_mem_free(s->buf[1]);
     sluice_mem_free(s);
