@@ -504,6 +504,26 @@ static void test_no_ring(void) {
     sluice_store_close(s);
 }
 
+/* A new file whose folder cannot be opened is made permanent all the same. */
+static void test_folder(void) {
+    sluice_store *s = NULL;
+    sluice_reason why;
+    struct rlimit before, now;
+    const int next = open("/dev/null", O_RDONLY | O_CLOEXEC); /* the lowest descriptor that is free */
+    close(next);
+    CHECK(!getrlimit(RLIMIT_NOFILE, &before), "limits");
+    now = before;
+    now.rlim_cur = (rlim_t)next + 1;
+    CHECK(!setrlimit(RLIMIT_NOFILE, &now), "limits");
+    int err = sluice_store_open_posix(&s, in_scratch("folder"), SLUICE_STORE_CREATE, &why);
+    CHECK(!setrlimit(RLIMIT_NOFILE, &before) && !err, "%s", err ? why.text : "limits");
+    if (err) return;
+    const sluice_posix *p = (const sluice_posix *)s;
+    CHECK(p->dir < 0 && !p->listed, "the folder was opened");
+    CHECK(sluice_store_sync(s, &why) == 0 && p->listed, "not on disk");
+    sluice_store_close(s);
+}
+
 int main(void) {
     make_scratch();
     int64_t live = sluice_mem_live();
@@ -512,6 +532,7 @@ int main(void) {
     test_odd();
     test_names();
     test_modes();
+    test_folder();
     test_shims();
     test_lock();
     test_no_ring();

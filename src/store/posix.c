@@ -33,12 +33,13 @@ int64_t sluice_posix_size(sluice_store *s) {
 
 int sluice_posix_resize(sluice_store *s, int64_t size) { return ftruncate(descriptor(s), size) ? -errno : 0; }
 
-/* A new file survives when its folder knows it, too. */
+/* A new file survives when its folder knows it, too. One that could not be opened, as it may be written to but not
+ * read, is on disk with all of its file system. */
 int sluice_posix_sync(sluice_store *s) {
     sluice_posix *p = (sluice_posix *)s;
     if (fdatasync(p->fd)) return -errno;
     if (p->listed) return 0;
-    if (fsync(p->dir) && errno != EINVAL) return -errno; /* EINVAL: folders cannot be synced here */
+    if (p->dir < 0 ? syncfs(p->fd) : fsync(p->dir) && errno != EINVAL) return -errno; /* EINVAL: not for folders here */
     p->listed = true;
     return 0;
 }
@@ -165,7 +166,7 @@ int sluice_posix_open(sluice_posix *p, const sluice_store_ops *ops, const char *
         return err;
     }
     if (mode >= SLUICE_STORE_CREATE) p->dir = open_folder(path);
-    p->listed = p->dir < 0;
+    p->listed = mode < SLUICE_STORE_CREATE;
     pthread_once(&once, measure);
     p->s.facts = measured;
     p->s.facts.align = sysconf(_SC_PAGESIZE);
