@@ -1,7 +1,10 @@
 /* ranks: 1 */
 /* claim: handles that write one file at the same time lose nothing, though one writes through a mapping without locks
  * and the other reads, changes and writes back what lies between its own elements. */
+#include "array/array.h"
 #include "sluice.h"
+#include <errno.h>
+#include <fcntl.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -74,6 +77,38 @@ static bool claims(void) {
     return possible;
 }
 
+/* Opening does not wait for who has locked the file. */
+static void busy(void) {
+    int fd = open(name, O_RDWR | O_CLOEXEC);
+    struct flock all = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+    CHECK(fd >= 0 && !fcntl(fd, F_OFD_SETLK, &all));
+    alarm(60);
+    sluice_array *a = open_with(SLUICE_AUTO);
+    alarm(0);
+    CHECK(a->io.locks && !sluice_close(a));
+    close(fd);
+}
+
+/* A file system without locks is written without; if it only does not say, the array is not opened. */
+static void no_answer(void) {
+    static const struct {
+        int error, result;
+    } answer[] = {{ENOTSUP, 0}, {EINVAL, 0}, {ENOSYS, 0}, {ENOLCK, -ENOLCK}, {EIO, -EIO}};
+    for (size_t i = 0; i < sizeof answer / sizeof *answer; i++) {
+        sluice_array *a = NULL;
+        sluice_store *file = NULL, *fault = NULL;
+        sluice_desc d = {.shape = {1, SLUICE_ROW_MAJOR, 4, 0, {2 * N}}, .type = "uint32"};
+        CHECK(!sluice_store_open(&file, name, SLUICE_STORE_WRITE, NULL) && !sluice_store_open_fault(&fault, file));
+        sluice_fault_set(fault, 1, SLUICE_FAULT_ERROR, answer[i].error);
+        CHECK(sluice_array_adopt(&a, fault, &d, true, &(sluice_options){.memory = 1 << 20}) == answer[i].result);
+        CHECK(!a || !a->io.locks);
+        if (a)
+            sluice_close(a);
+        else
+            sluice_store_close(fault);
+    }
+}
+
 /* Two processes, each with a half of its own, whose handles come and go. */
 static void race(void) {
     pid_t child = fork();
@@ -95,6 +130,8 @@ int main(void) {
     sluice_desc d = {.shape = {1, SLUICE_ROW_MAJOR, 4, 0, {2 * N}}, .type = "uint32"};
     CHECK(!sluice_create(&a, name, &d, &(sluice_options){.replace = 1}));
     CHECK(!sluice_write(a, NULL, zeros) && !sluice_close(a));
+    busy();
+    no_answer();
     bool possible = claims();
     if (possible) race();
     unlink(name);

@@ -49,15 +49,19 @@ static int open_store(sluice_store **s, const char *path, sluice_store_mode mode
     return sluice_store_open(s, path, mode, why);
 }
 
-/* Whether the file system locks ranges; asked once, on a range that no one transfers. */
-static bool try_lock(sluice_store *s) {
-    const int64_t nowhere = INT64_MAX - 2;
-    return !sluice_store_lock(s, nowhere, 1, SLUICE_LOCK_SHARED, NULL) &&
-           !sluice_store_lock(s, nowhere, 1, SLUICE_UNLOCK, NULL);
+/* Whether the file system locks ranges, or why that is not known: 1, 0 or negative. Asked once, by a test, which does
+ * not wait. What fails for the moment only must not pass for an answer: who writes without locks beside others that
+ * take them undoes what they write. */
+static int has_locks(sluice_store *s) {
+    int err = sluice_store_lock(s, INT64_MAX - 2, 1, SLUICE_LOCK_TEST, NULL);
+    if (err == -ENOTSUP || err == -EOPNOTSUPP || err == -EINVAL || err == -ENOSYS) return 0;
+    return err && err != -EBUSY ? err : 1;
 }
 
 int sluice_array_adopt(sluice_array **out, sluice_store *store, const sluice_desc *d, bool writable,
                        const sluice_options *o) {
+    int locks = writable && !o->exclusive ? has_locks(store) : 0;
+    if (locks < 0) return locks;
     sluice_array *a = sluice_mem_alloc(1, sizeof *a);
     if (!a) return -ENOMEM;
     memset(a, 0, sizeof *a);
@@ -69,7 +73,7 @@ int sluice_array_adopt(sluice_array **out, sluice_store *store, const sluice_des
     a->io.no_map = o->no_map;
     a->io.writable = writable;
     a->io.exclusive = o->exclusive;
-    a->io.locks = writable && !o->exclusive && try_lock(store);
+    a->io.locks = locks;
     sluice_type_parse(&a->type, d->type);
     pthread_mutex_init(&a->mutex, NULL);
     pthread_cond_init(&a->change, NULL);
