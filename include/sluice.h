@@ -64,7 +64,7 @@ typedef struct sluice_options {
     sluice_store_kind store;
     int no_map;               /* never go through a mapping of the file */
     int exclusive;            /* no other handle writes the file while this one is open: no locks are taken */
-    int replace;              /* create: a file that is there is replaced */
+    int replace;              /* create: a file that is there is replaced by a new one, once that is whole */
     sluice_together together; /* how collective calls divide the work */
 } sluice_options;
 
@@ -73,11 +73,13 @@ enum { SLUICE_READ = 0, SLUICE_WRITE = 1 };
 /* Local. Opens an array. `given` describes a raw file; NULL: the file must say itself what it is (.npy). */
 int sluice_open(sluice_array **a, const char *path, int mode, const sluice_desc *given, const sluice_options *o);
 
-/* Local. Makes a new array of zeros and opens it for reading and writing. Refuses a path that exists, unless told. */
+/* Local. Makes a new array of zeros and opens it for reading and writing. Refuses a path that exists, unless told to
+ * replace the file: then the new one is made beside it and takes its name in the end, with its permissions; a symbolic
+ * link stays. If the call fails the old file is as it was, and handles that are open on it keep it. */
 int sluice_create(sluice_array **a, const char *path, const sluice_desc *d, const sluice_options *o);
 
 /* Local; Collective for a handle that a group opened (sluice_mpi.h). Closes and frees, also when it returns an error.
- * Every request must have been waited for. */
+ * Every request must have been waited for: sluice_wait() after it would use what was freed. */
 int sluice_close(sluice_array *a);
 
 /* Local; Collective for a group. What was written survives a crash of the machine. */

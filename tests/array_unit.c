@@ -4,9 +4,12 @@
 #include "base/base.h"
 #include "sluice.h"
 #include "support/unit.h"
+#include <dirent.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -34,12 +37,14 @@ static void refusals(void) {
     REFUSED(sluice_open(&a, "no/such/folder/x.npy", SLUICE_READ, NULL, NULL), -ENOENT, "no/such/folder/x.npy");
     REFUSED(sluice_create(&a, "no/such/folder/x", &d, NULL), -ENOENT, "no/such/folder/x");
     REFUSED(sluice_open(&a, name, 7, &d, NULL), SLUICE_E_ARGUMENT, "mode 7");
-    REFUSED(sluice_open(&a, name, SLUICE_READ, &d, &(sluice_options){.size = 1000}), SLUICE_E_ARGUMENT, "newer");
-    REFUSED(sluice_open(&a, name, SLUICE_READ, &d, &(sluice_options){.memory = 10}), SLUICE_E_ARGUMENT, "memory");
+    REFUSED(sluice_open(&a, name, SLUICE_READ, &d, &(sluice_options){.size = 1000}), SLUICE_E_ARGUMENT,
+            "open array_unit.bin: options of 1000 bytes, made for a newer");
+    REFUSED(sluice_create(&a, name, &d, &(sluice_options){.memory = 10}), SLUICE_E_ARGUMENT,
+            "create array_unit.bin: a memory limit of 10");
     REFUSED(sluice_open(&a, name, SLUICE_READ, &d, &(sluice_options){.store = SLUICE_STORE_RAM}), SLUICE_E_ARGUMENT,
             "memory");
     REFUSED(sluice_open(&a, name, SLUICE_READ, &d, &(sluice_options){.method = (sluice_method)9}), SLUICE_E_ARGUMENT,
-            "method");
+            "open array_unit.bin: unknown method 9");
     REFUSED(sluice_open(&a, name, SLUICE_READ, &d, &(sluice_options){.store = (sluice_store_kind)9}), SLUICE_E_ARGUMENT,
             "store");
     HOLDS(!sluice_create(&a, name, &d, &o));
@@ -86,9 +91,68 @@ static void replacing(void) {
     sluice_desc d = {.shape = {1, SLUICE_ROW_MAJOR, 4, 0, {10}}, .type = "float32"};
     HOLDS(!sluice_create(&a, name, &d, &o) && !sluice_close(a) && !stat(name, &before));
     strcpy(d.type, "nonsense");
-    HOLDS(sluice_create(&a, name, &d, &o) < 0 && !stat(name, &after) && after.st_size == before.st_size);
+    REFUSED(sluice_create(&a, name, &d, &o), SLUICE_E_ARGUMENT, "create array_unit.bin: there is no element type");
+    HOLDS(!stat(name, &after) && after.st_size == before.st_size);
     strcpy(d.type, ">f4");
-    HOLDS(sluice_create(&a, name, &d, &o) < 0 && !stat(name, &after) && after.st_size == before.st_size);
+    REFUSED(sluice_create(&a, name, &d, &o), SLUICE_E_ARGUMENT, "create array_unit.bin: new files have this machine's");
+    HOLDS(!stat(name, &after) && after.st_size == before.st_size);
+    d = (sluice_desc){.shape = {SLUICE_MAX_DIMS + 1, SLUICE_ROW_MAJOR, 4, 0, {10}}};
+    REFUSED(sluice_create(&a, name, &d, &o), SLUICE_E_ARGUMENT, "create array_unit.bin: 17 dimensions");
+    HOLDS(!stat(name, &after) && after.st_size == before.st_size);
+}
+
+/* The number of names in this folder that start so. */
+static int names(const char *start) {
+    int n = 0;
+    DIR *folder = opendir(".");
+    for (struct dirent *e; folder && (e = readdir(folder));) n += !strncmp(e->d_name, start, strlen(start));
+    if (folder) closedir(folder);
+    return n;
+}
+
+/* The new file takes the place of the old one when it is whole: if that cannot be, the old one is as it was. A symbolic
+ * link stays, permissions stay, and a handle that is open on the old file keeps it. */
+static void taking_place(void) {
+    static const char link[] = "array_unit.link";
+    sluice_array *a = NULL, *old = NULL;
+    struct stat before, after;
+    struct rlimit limit, small;
+    sluice_options o = replace();
+    sluice_desc d = {.shape = {1, SLUICE_ROW_MAJOR, 1, 0, {10}}},
+                large = {.shape = {1, SLUICE_ROW_MAJOR, 1, 0, {1 << 20}}};
+    char buf[10];
+    const int left = names(".sluice-");
+    unlink(name);
+    unlink(link);
+    HOLDS(!sluice_create(&a, name, &d, &o) && !sluice_write(a, NULL, "0123456789") && !sluice_close(a));
+    HOLDS(!chmod(name, 0640) && !symlink(name, link) && !stat(name, &before));
+    void (*was)(int) = signal(SIGXFSZ, SIG_IGN);
+    HOLDS(!getrlimit(RLIMIT_FSIZE, &limit));
+    small = limit;
+    small.rlim_cur = 1 << 16;
+    HOLDS(!setrlimit(RLIMIT_FSIZE, &small));
+    REFUSED(sluice_create(&a, name, &large, &o), -EFBIG, "create array_unit.bin at byte 1048576: File too large");
+    REFUSED(sluice_create(&a, link, &large, &o), -EFBIG, "create array_unit.link at byte 1048576: File too large");
+    REFUSED(sluice_create(&a, "array_unit.new", &large, &o), -EFBIG, "create array_unit.new at byte");
+    REFUSED(sluice_create(&a, "array_unit.new", &large, NULL), -EFBIG, "create array_unit.new at byte");
+    HOLDS(!setrlimit(RLIMIT_FSIZE, &limit) && names("array_unit.new") == 0);
+    signal(SIGXFSZ, was);
+    HOLDS(!sluice_open(&old, name, SLUICE_WRITE, &d, NULL) && !sluice_read(old, NULL, buf) &&
+          !memcmp(buf, "0123456789", 10));
+    HOLDS(!stat(name, &after) && after.st_ino == before.st_ino && !lstat(link, &after) && S_ISLNK(after.st_mode));
+
+    HOLDS(!sluice_create(&a, link, &large, &o) && !sluice_close(a));
+    HOLDS(!lstat(link, &after) && S_ISLNK(after.st_mode));
+    HOLDS(!stat(name, &after) && after.st_size == 1 << 20 && (after.st_mode & 0777) == 0640);
+    HOLDS(!sluice_read(old, NULL, buf) && !memcmp(buf, "0123456789", 10) && !sluice_close(old));
+
+    HOLDS(!unlink(name));
+    REFUSED(sluice_create(&a, link, &d, &o), -ENOENT, "leads nowhere");
+    REFUSED(sluice_create(&a, ".", &d, &o), -EISDIR, "create .: not a regular file");
+    REFUSED(sluice_create(&a, "/dev/null", &d, &o), -EINVAL, "create /dev/null: not a regular file");
+    REFUSED(sluice_create(&a, "no/such/folder/x", &d, &o), -ENOENT, "create no/such/folder/x: No such file");
+    CHECK(names(".sluice-") == left, "%d files are left over", names(".sluice-") - left);
+    unlink(link);
 }
 
 /* Of an array without elements, whose extents have no product, nothing can be wanted; indices are checked all the same.
@@ -260,6 +324,7 @@ static void cut_short(void) {
 int main(void) {
     refusals();
     replacing();
+    taking_place();
     no_elements();
     headers_and_sizes();
     byte_order();

@@ -3,6 +3,8 @@
  * all processes, processes that want nothing or the same, conflicts, requests in the background, resizing. What is in
  * the file must always be what the model says. */
 #include "collective_common.h"
+#include <glob.h>
+#include <sys/stat.h>
 
 enum { ROWS = 42, COLUMNS = 30, MOST = ROWS + 20 };
 
@@ -97,6 +99,25 @@ static void opening(void) {
         refused(SLUICE_E_MISMATCH, open_with((sluice_options){.exclusive = me}), "differ in their options");
     }
     CHECK(!a, "a handle after an error");
+}
+
+/* A file is replaced when all have opened the new one; if one cannot, the old one is as it was. */
+static void replacing(void) {
+    sluice_array *a = NULL;
+    sluice_desc d = describe();
+    sluice_options differ = {.size = sizeof differ, .replace = 1, .memory = rank == size - 1 ? 8192 : 0};
+    struct stat before, after;
+    if (size > 1) {
+        CHECK(!stat(path, &before));
+        refused(SLUICE_E_MISMATCH, sluice_create_all(&a, MPI_COMM_WORLD, path, &d, &differ), "differ");
+        CHECK(!stat(path, &after) && before.st_ino == after.st_ino, "the old file is gone");
+        must(sluice_open_all(&a, MPI_COMM_WORLD, path, SLUICE_READ, NULL, NULL));
+        check_array(a);
+        must(sluice_close(a));
+    }
+    glob_t left;
+    CHECK(glob(".sluice-*", 0, NULL, &left) == GLOB_NOMATCH, "%s is left over", left.gl_pathv[0]);
+    globfree(&left);
 }
 
 static void read_only(void) {
@@ -341,6 +362,7 @@ int main(int argc, char **argv) {
     the_same(a);
     must(sluice_close(a));
     opening();
+    replacing();
     read_only();
     some_processes();
     conflicts();

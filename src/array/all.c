@@ -35,23 +35,27 @@ typedef struct opening {
     bool create;
     const sluice_desc *desc;
     sluice_options o;
+    sluice_place place;
 } opening;
 
-static int open_here(sluice_array **a, const opening *w, bool create, sluice_reason *why) {
-    int err = create ? sluice_create(a, w->path, w->desc, &w->o) : sluice_open(a, w->path, w->mode, w->desc, &w->o);
-    if (err) *why = sluice_errmsg_reason(err);
-    return err;
+static int open_here(sluice_array **a, opening *w, bool create, int64_t ticket, sluice_reason *why) {
+    /* When others open what one has made, an .npy file says itself what it is. */
+    const sluice_desc *d = w->create && w->desc->format == SLUICE_NPY ? NULL : w->desc;
+    int err = sluice_place_find(&w->place, w->path, ticket, why);
+    if (err) return err;
+    return create ? sluice_array_make(a, &w->place, w->desc, &w->o, why)
+                  : sluice_array_open(a, &w->place, w->mode, d, &w->o, why);
 }
 
-/* First the process of rank 0, which may have to make the file, then the others. */
-static int open_everywhere(sluice_array **a, sluice_collective *c, const opening *w, sluice_reason *why) {
+/* First the process of rank 0, which may have to make the file, then the others. What it replaces stays until all have
+ * opened the new one, which therefore lies beside it so far. */
+static int open_everywhere(sluice_array **a, sluice_collective *c, opening *w, sluice_reason *why) {
     sluice_group *g = c->group;
-    int err = g->rank == 0 ? open_here(a, w, w->create, why) : 0;
-    err = sluice_agree(g, err, why, NULL, 0);
+    int64_t ticket = g->rank > 0 ? INT64_MAX : w->create && w->o.replace ? sluice_place_ticket() : 0;
+    int err = g->rank == 0 ? open_here(a, w, w->create, ticket, why) : 0;
+    err = sluice_agree(g, err, why, &ticket, 1);
     if (err) return err;
-    opening other = *w;
-    if (w->create && w->desc->format == SLUICE_NPY) other.desc = NULL; /* the file says what it is */
-    if (g->rank > 0) err = open_here(a, &other, false, why);
+    if (g->rank > 0) err = open_here(a, w, false, ticket, why);
     int64_t seen = err ? 0 : fingerprint(&(*a)->desc), asked = course(c);
     int64_t same[5] = {seen, -seen, asked, -asked, !err && (*a)->io.locks};
     err = sluice_agree(g, err, why, same, 5);
@@ -60,14 +64,16 @@ static int open_everywhere(sluice_array **a, sluice_collective *c, const opening
         err = sluice_refuse(why, SLUICE_E_MISMATCH, -1, "open %s: processes do not see the same array", w->path);
     if (!err && same[2] != -same[3])
         err = sluice_refuse(why, SLUICE_E_MISMATCH, -1, "open %s: processes differ in their options", w->path);
-    return err;
+    if (err || !ticket) return err;
+    if (g->rank == 0) err = sluice_place_publish(&w->place, why);
+    return sluice_agree(g, err, why, NULL, 0);
 }
 
 static int open_together(sluice_array **out, MPI_Comm comm, opening *w, const sluice_options *o) {
     sluice_collective *c;
     sluice_array *a = NULL;
     sluice_reason why;
-    int size, err = sluice_array_options(&w->o, o);
+    int size, err = sluice_array_options(&w->o, o, w->create ? "create" : "open", w->path);
     if (!err && w->o.store == SLUICE_STORE_RAM)
         err = sluice_errmsg_fail(SLUICE_E_ARGUMENT, "open %s: processes cannot share an array in memory", w->path);
     if (err) why = sluice_errmsg_reason(err);
@@ -84,7 +90,7 @@ static int open_together(sluice_array **out, MPI_Comm comm, opening *w, const sl
     }
     bool made = w->create && c->group->rank == 0 && a;
     sluice_close(a);
-    if (made) unlink(w->path); /* it was made or emptied just now, and is of no use */
+    if (made) unlink(sluice_place_at(&w->place)); /* it was made just now, and is of no use */
     sluice_collective_close(c);
     return sluice_errmsg_set(&why);
 }

@@ -7,39 +7,48 @@
 
 enum { DEFAULT_MEMORY = 64 << 20 };
 
-static int check_together(const sluice_together *t) {
+static int check_together(const sluice_together *t, sluice_reason *why) {
     if ((int)t->way < SLUICE_WAY_AUTO || t->way > SLUICE_WAY_TWO_PHASE)
-        return sluice_errmsg_fail(SLUICE_E_ARGUMENT, "unknown way %d to work together", (int)t->way);
+        return sluice_refuse(why, SLUICE_E_ARGUMENT, -1, "unknown way %d to work together", (int)t->way);
     if ((int)t->division < SLUICE_DIVIDE_AUTO || t->division > SLUICE_DIVIDE_BALANCED)
-        return sluice_errmsg_fail(SLUICE_E_ARGUMENT, "unknown division %d", (int)t->division);
+        return sluice_refuse(why, SLUICE_E_ARGUMENT, -1, "unknown division %d", (int)t->division);
     if ((int)t->exchange < SLUICE_EXCHANGE_AUTO || t->exchange > SLUICE_EXCHANGE_ALLTOALL)
-        return sluice_errmsg_fail(SLUICE_E_ARGUMENT, "unknown exchange %d", (int)t->exchange);
+        return sluice_refuse(why, SLUICE_E_ARGUMENT, -1, "unknown exchange %d", (int)t->exchange);
     if (t->aggregators < 0 || t->align < 0 || t->block < 0 || t->nodes < 0)
-        return sluice_errmsg_fail(SLUICE_E_ARGUMENT, "aggregators, align, block or nodes are negative");
+        return sluice_refuse(why, SLUICE_E_ARGUMENT, -1, "aggregators, align, block or nodes are negative");
     return 0;
 }
 
 /* A shorter struct of an older program is accepted. */
-int sluice_array_options(sluice_options *o, const sluice_options *given) {
+static int settle_options(sluice_options *o, const sluice_options *given, sluice_reason *why) {
     memset(o, 0, sizeof *o);
     if (given) {
         if (given->size > sizeof *o)
-            return sluice_errmsg_fail(SLUICE_E_ARGUMENT, "options of %zu bytes, made for a newer Sluice", given->size);
+            return sluice_refuse(why, SLUICE_E_ARGUMENT, -1, "options of %zu bytes, made for a newer Sluice",
+                                 given->size);
         memcpy(o, given, given->size ? given->size : sizeof *o);
     }
     if (o->memory == 0) o->memory = DEFAULT_MEMORY;
     if (o->memory < SLUICE_IO_LEAST)
-        return sluice_errmsg_fail(SLUICE_E_ARGUMENT, "a memory limit of %lld bytes; the least is %d",
-                                  (long long)o->memory, SLUICE_IO_LEAST);
+        return sluice_refuse(why, SLUICE_E_ARGUMENT, -1, "a memory limit of %lld bytes; the least is %d",
+                             (long long)o->memory, SLUICE_IO_LEAST);
     if ((int)o->method < SLUICE_AUTO || o->method > SLUICE_MAPPED)
-        return sluice_errmsg_fail(SLUICE_E_ARGUMENT, "unknown method %d", (int)o->method);
+        return sluice_refuse(why, SLUICE_E_ARGUMENT, -1, "unknown method %d", (int)o->method);
     if ((int)o->store < SLUICE_STORE_AUTO || o->store > SLUICE_STORE_RAM)
-        return sluice_errmsg_fail(SLUICE_E_ARGUMENT, "unknown store %d", (int)o->store);
-    return check_together(&o->together);
+        return sluice_refuse(why, SLUICE_E_ARGUMENT, -1, "unknown store %d", (int)o->store);
+    return check_together(&o->together, why);
 }
 
-static int open_store(sluice_store **s, const char *path, sluice_store_mode mode, sluice_store_kind kind,
-                      sluice_reason *why) {
+int sluice_array_options(sluice_options *o, const sluice_options *given, const char *call, const char *path) {
+    sluice_reason why;
+    int err = settle_options(o, given, &why);
+    if (!err) return 0;
+    const sluice_label name = sluice_store_label(path);
+    return sluice_errmsg_fail(err, "%s %s: %s", call, name.text, why.text);
+}
+
+static int open_kind(sluice_store **s, const char *path, sluice_store_mode mode, sluice_store_kind kind,
+                     sluice_reason *why) {
     switch (kind) {
     case SLUICE_STORE_POSIX: return sluice_store_open_posix(s, path, mode, why);
     case SLUICE_STORE_URING: return sluice_store_open_uring(s, path, mode, why);
@@ -47,6 +56,19 @@ static int open_store(sluice_store **s, const char *path, sluice_store_mode mode
     case SLUICE_STORE_AUTO: break;
     }
     return sluice_store_open(s, path, mode, why);
+}
+
+/* What lies beside a path is spoken of by that path. */
+static int open_store(sluice_store **s, const sluice_place *p, sluice_store_mode mode, sluice_store_kind kind,
+                      sluice_reason *why) {
+    int err = open_kind(s, sluice_place_at(p), mode, kind, why);
+    if (!p->ticket) return err;
+    if (!err && !sluice_store_call(*s, p->path)) {
+        err = -ENOMEM;
+        sluice_store_close(*s);
+        if (mode == SLUICE_STORE_CREATE) unlink(sluice_place_at(p));
+    }
+    return err ? sluice_store_refuse(why, err, "create", p->path, -1) : 0;
 }
 
 /* Whether the file system locks ranges, or why that is not known: 1, 0 or negative. Asked once, by a test, which does
@@ -81,51 +103,71 @@ int sluice_array_adopt(sluice_array **out, sluice_store *store, const sluice_des
     return 0;
 }
 
-/* The end of opening and creating: the handle, or the store closed and the sentence kept. */
+/* The end of opening and creating: the handle, or the store closed. */
 static int finish(sluice_array **out, sluice_store *store, const sluice_desc *d, bool writable, const sluice_options *o,
                   int err, sluice_reason *why) {
     if (!err) {
         err = sluice_array_adopt(out, store, d, writable, o);
-        if (err) sluice_refuse(why, err, -1, "open %s: %s", store->name, sluice_strerror(err));
+        if (err) sluice_store_refuse(why, err, "open", store->name, -1);
     }
-    if (!err) return 0;
-    sluice_store_close(store);
-    return sluice_errmsg_set(why);
+    if (err) sluice_store_close(store);
+    return err;
+}
+
+int sluice_array_open(sluice_array **out, const sluice_place *p, int mode, const sluice_desc *given,
+                      const sluice_options *o, sluice_reason *why) {
+    sluice_store *store = NULL;
+    sluice_desc d;
+    const sluice_label name = sluice_store_label(p->path);
+    if (o->store == SLUICE_STORE_RAM)
+        return sluice_refuse(why, SLUICE_E_ARGUMENT, -1, "open %s: an array in memory can only be created", name.text);
+    if (mode != SLUICE_READ && mode != SLUICE_WRITE)
+        return sluice_refuse(why, SLUICE_E_ARGUMENT, -1, "open %s: unknown mode %d", name.text, mode);
+    int err = open_store(&store, p, mode == SLUICE_WRITE ? SLUICE_STORE_WRITE : SLUICE_STORE_READ, o->store, why);
+    if (err) return err;
+    err = sluice_plain_open(&d, given, store, why);
+    return finish(out, store, &d, mode == SLUICE_WRITE, o, err, why);
 }
 
 int sluice_open(sluice_array **out, const char *path, int mode, const sluice_desc *given, const sluice_options *o) {
     sluice_options opts;
-    sluice_store *store = NULL;
-    sluice_desc d;
+    sluice_place here;
     sluice_reason why;
-    int err = sluice_array_options(&opts, o);
+    int err = sluice_array_options(&opts, o, "open", path);
     if (err) return err;
-    if (opts.store == SLUICE_STORE_RAM)
-        return sluice_errmsg_fail(SLUICE_E_ARGUMENT, "open %s: an array in memory can only be created", path);
-    if (mode != SLUICE_READ && mode != SLUICE_WRITE)
-        return sluice_errmsg_fail(SLUICE_E_ARGUMENT, "open %s: unknown mode %d", path, mode);
-    err = open_store(&store, path, mode == SLUICE_WRITE ? SLUICE_STORE_WRITE : SLUICE_STORE_READ, opts.store, &why);
-    if (err) return sluice_errmsg_set(&why);
-    err = sluice_plain_open(&d, given, store, &why);
-    return finish(out, store, &d, mode == SLUICE_WRITE, &opts, err, &why);
+    sluice_place_find(&here, path, 0, NULL);
+    return sluice_array_open(out, &here, mode, given, &opts, &why) ? sluice_errmsg_set(&why) : 0;
+}
+
+int sluice_array_make(sluice_array **out, const sluice_place *p, const sluice_desc *given, const sluice_options *o,
+                      sluice_reason *why) {
+    sluice_store *store = NULL;
+    sluice_desc d = *given;
+    int err = open_store(&store, p, SLUICE_STORE_CREATE, o->store, why);
+    if (err) return err;
+    err = sluice_plain_create(&d, store, why);
+    err = finish(out, store, &d, true, o, err, why);
+    if (err && o->store != SLUICE_STORE_RAM) unlink(sluice_place_at(p)); /* it was made just now, and is of no use */
+    return err;
 }
 
 int sluice_create(sluice_array **out, const char *path, const sluice_desc *given, const sluice_options *o) {
     sluice_options opts;
-    sluice_store *store = NULL;
-    sluice_desc d = *given;
+    sluice_place place;
+    sluice_array *a = NULL;
     sluice_reason why;
-    int err = sluice_array_options(&opts, o);
+    int err = sluice_array_options(&opts, o, "create", path);
     if (err) return err;
-    /* Before a file is emptied for nothing. */
-    if (sluice_desc_settle(&d, &why)) return sluice_errmsg_set(&why);
-    if (d.swapped) return sluice_errmsg_fail(SLUICE_E_ARGUMENT, "create %s: only with this machine's byte order", path);
-    err = open_store(&store, path, opts.replace ? SLUICE_STORE_REPLACE : SLUICE_STORE_CREATE, opts.store, &why);
+    bool replace = opts.replace && opts.store != SLUICE_STORE_RAM;
+    err = sluice_place_find(&place, path, replace ? sluice_place_ticket() : 0, &why);
+    if (!err) err = sluice_array_make(&a, &place, given, &opts, &why);
+    if (!err && replace && (err = sluice_place_publish(&place, &why))) {
+        sluice_close(a);
+        unlink(sluice_place_at(&place));
+    }
     if (err) return sluice_errmsg_set(&why);
-    err = sluice_plain_create(&d, store, &why);
-    err = finish(out, store, &d, true, &opts, err, &why);
-    if (err && opts.store != SLUICE_STORE_RAM) unlink(path); /* it was made or emptied just now, and is of no use */
-    return err;
+    *out = a;
+    return 0;
 }
 
 int sluice_close(sluice_array *a) {

@@ -6,6 +6,7 @@
 #include "io/collective.h"
 #include "io/io.h"
 #include "sluice.h"
+#include <limits.h>
 #include <pthread.h>
 
 /* A part as sets, and what they need to be freed. */
@@ -47,8 +48,30 @@ struct sluice_array {
     sluice_request spare; /* for a collective request that could not be made: it must be there all the same */
 };
 
+/* place.c. Where a file is opened or made. */
+typedef struct sluice_place {
+    const char *path; /* as it was given, and as messages name it */
+    int64_t ticket;   /* 0: there; else beside it, where this number names it */
+    mode_t mode;      /* permissions of the file that it replaces; 0: there is none */
+    char target[PATH_MAX], beside[PATH_MAX];
+} sluice_place;
+
+/* place.c. Local. A number that no one else has; the place of that number, or the path itself for 0; its path; and the
+ * renaming of a new file that is whole to the path. */
+int64_t sluice_place_ticket(void);
+int sluice_place_find(sluice_place *p, const char *path, int64_t ticket, sluice_reason *why);
+const char *sluice_place_at(const sluice_place *p);
+int sluice_place_publish(const sluice_place *p, sluice_reason *why);
+
 /* array.c. Fills in the defaults of options and checks them. */
-int sluice_array_options(sluice_options *o, const sluice_options *given);
+int sluice_array_options(sluice_options *o, const sluice_options *given, const char *call, const char *path);
+
+/* array.c. Local. sluice_open() and sluice_create() at a place, with checked options. What was made is not published
+ * yet. */
+int sluice_array_open(sluice_array **out, const sluice_place *p, int mode, const sluice_desc *given,
+                      const sluice_options *o, sluice_reason *why);
+int sluice_array_make(sluice_array **out, const sluice_place *p, const sluice_desc *given, const sluice_options *o,
+                      sluice_reason *why);
 
 /* array.c. Local. A handle on an open store that holds what d (settled) says; the store is closed with it. On failure
  * the store stays the caller's. */

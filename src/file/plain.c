@@ -88,8 +88,9 @@ int sluice_plain_create(sluice_desc *out, sluice_store *s, sluice_reason *why) {
         error = (int)sluice_min(sluice_npy_format(&d, header, sizeof header, &inner), 0);
     if (error) return refuse(why, "create", s, &inner);
     /* The length first: a file that was left unfinished is then not taken for an array. */
-    error = sluice_store_resize(s, sluice_desc_end(&d), why);
-    if (!error && d.format == SLUICE_NPY) error = sluice_store_write(s, 0, header, d.shape.header, why);
+    error = sluice_store_resize(s, sluice_desc_end(&d), NULL);
+    if (error) return sluice_store_refuse(why, error, "create", s->name, sluice_desc_end(&d));
+    if (d.format == SLUICE_NPY) error = sluice_store_write(s, 0, header, d.shape.header, why);
     if (!error) *out = d;
     return error;
 }

@@ -6,14 +6,10 @@
 #include <stdio.h>
 #include <string.h>
 
-/* What messages call a file: its path on one line. The end of a long one says more than its start, and the reason must
- * fit behind it. */
-typedef struct label {
-    char text[84];
-} label;
-static label label_of(const char *path) {
+/* The end of a long path says more than its start, and the reason must fit behind it. */
+sluice_label sluice_store_label(const char *path) {
     enum { KEEP = 80 }; /* behind dots */
-    label l;
+    sluice_label l;
     size_t len = strlen(path);
     const char *tail = path + (len < sizeof l.text ? 0 : len - KEEP);
     while (tail > path && ((unsigned char)*tail & 0xC0) == 0x80) tail++; /* not from the middle of a character */
@@ -24,11 +20,16 @@ static label label_of(const char *path) {
 }
 
 bool sluice_store_init(sluice_store *s, const sluice_store_ops *ops, const char *path) {
-    const label name = label_of(path);
-    size_t len = strlen(name.text) + 1;
-    *s = (sluice_store){.ops = ops, .name = sluice_mem_alloc(len, 1)};
-    if (s->name) memcpy(s->name, name.text, len);
-    return s->name != NULL;
+    *s = (sluice_store){.ops = ops};
+    return sluice_store_call(s, path);
+}
+
+bool sluice_store_call(sluice_store *s, const char *path) {
+    const sluice_label label = sluice_store_label(path);
+    char *name = sluice_mem_resize(s->name, strlen(label.text) + 1, 1);
+    if (!name) return false;
+    s->name = strcpy(name, label.text);
+    return true;
 }
 
 void sluice_store_free(sluice_store *s) {
@@ -37,7 +38,7 @@ void sluice_store_free(sluice_store *s) {
 }
 
 int sluice_store_refuse(sluice_reason *why, int error, const char *call, const char *path, int64_t off) {
-    const label name = label_of(path);
+    const sluice_label name = sluice_store_label(path);
     if (off < 0) return sluice_refuse(why, error, -1, "%s %s: %s", call, name.text, sluice_strerror(error));
     return sluice_refuse(why, error, off, "%s %s at byte %lld: %s", call, name.text, (long long)off,
                          sluice_strerror(error));

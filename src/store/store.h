@@ -159,9 +159,18 @@ int sluice_map_guard(sluice_map *m, void (*copy)(void *arg), void *arg);
 
 /* For the stores themselves. */
 
+/* store.c. Messages call the store by another path from now on; false without memory for it. */
+bool sluice_store_call(sluice_store *s, const char *path);
+
 /* store.c. Fills in what all stores have; false without memory for the name. free gives that back, then s itself. */
 bool sluice_store_init(sluice_store *s, const sluice_store_ops *ops, const char *path);
 void sluice_store_free(sluice_store *s);
+
+/* store.c. Pure. What messages call a file: its path on one line, of a long one the end. */
+typedef struct sluice_label {
+    char text[84];
+} sluice_label;
+sluice_label sluice_store_label(const char *path);
 
 /* store.c. Refuses with "<call> <name> at byte <off>: <error>", without the offset if it is negative. The name is made
  * of a path, as that of a store is, and may be one already. */
