@@ -141,6 +141,15 @@ static void consider(choice *best, const sluice_shop *shop, const sluice_node *p
     if (r >= (g == 1 ? 3 : 2) && r * g > best->times * best->group) *best = (choice){r, g};
 }
 
+/* Tries the short groups. Where the second piece does not come again as far from the first, which is seldom if nothing
+ * repeats, there is nothing to compare. */
+static void consider_short(choice *best, const sluice_shop *shop, const sluice_node *p, const sluice_node *end) {
+    if (end - p < 3) return; /* a group of one must come three times, one of two needs four pieces */
+    const int64_t apart = p[1].off - p->off;
+    for (int64_t g = 1; g <= SHORT && 2 * g <= end - p; g++)
+        if (p[g + 1].off - p[g].off == apart) consider(best, shop, p, end, g);
+}
+
 static void consider_long(choice *best, const sluice_shop *shop, const sluice_node *p, const finder *x, int64_t i) {
     int64_t again = i;
     for (int k = 0; k < TRIES; k++) {
@@ -157,7 +166,7 @@ static void pass(sluice_shop *shop, int64_t from, int64_t to) {
     for (int64_t i = from; i < to && !shop->error;) {
         const sluice_node *p = &shop->out.node[i], *end = &shop->out.node[to];
         choice best = {1, 1};
-        for (int64_t g = 1; g <= SHORT && 2 * g <= to - i; g++) consider(&best, shop, p, end, g);
+        consider_short(&best, shop, p, end);
         if (best.times == 1 && to - i > 2 * SHORT) {
             if (x.n == 0) shop->error = make_finder(&x, &shop->out.node[from], to - from);
             if (!shop->error) consider_long(&best, shop, &shop->out.node[from], &x, i - from);

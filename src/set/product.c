@@ -6,10 +6,22 @@
  */
 #include "set/set.h"
 
+/* Whether copies for indices in a row are one block. */
+static bool is_solid(const sluice_shop *shop, sluice_list one, int64_t stride) {
+    const sluice_node *f = &shop->done.node[one.first];
+    return one.n == 1 && one.base == 0 && sluice_node_leaf(f) && f->n == 1 && f->len == stride;
+}
+
 /* The copies for the indices of a list; all offsets times stride. */
 static void emit_product(sluice_shop *shop, sluice_list index, sluice_list one, int64_t stride) {
+    const bool solid = is_solid(shop, one, stride);
     for (int32_t i = 0; i < index.n && !shop->error; i++) {
         sluice_node f = shop->done.node[index.first + i];
+        if (solid && sluice_node_leaf(&f)) {
+            sluice_shop_emit(shop,
+                             sluice_node_blocks((index.base + f.off) * stride, f.len * stride, f.step * stride, f.n));
+            continue;
+        }
         int64_t begun = sluice_shop_begin(shop);
         if (sluice_node_leaf(&f))
             sluice_shop_emit_copies(shop, one, 0, stride, f.len);
