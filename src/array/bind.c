@@ -3,8 +3,9 @@
 #include <errno.h>
 #include <string.h>
 
-/* Ascending indices as a set. */
-static int index_runs(sluice_set *out, const sluice_index *index, int64_t extent, int dim, sluice_reason *why) {
+/* Ascending indices of a dimension as a set, `unit` bytes each. */
+static int index_runs(sluice_set *out, const sluice_index *index, int64_t extent, int dim, int64_t unit,
+                      sluice_reason *why) {
     sluice_run *run = sluice_mem_alloc((size_t)sluice_max(index->n, 1), sizeof *run);
     int64_t n = 0;
     if (!run) return -ENOMEM;
@@ -19,10 +20,10 @@ static int index_runs(sluice_set *out, const sluice_index *index, int64_t extent
         else if (k > 0 && i <= index->i[k - 1])
             err = sluice_refuse(why, SLUICE_E_ORDER, dim, "dimension %d: index %lld after %lld does not ascend", dim,
                                 (long long)i, (long long)index->i[k - 1]);
-        else if (n > 0 && run[n - 1].off + run[n - 1].len == i)
-            run[n - 1].len++;
+        else if (n > 0 && run[n - 1].off + run[n - 1].len == i * unit)
+            run[n - 1].len += unit;
         else
-            run[n++] = (sluice_run){i, 1};
+            run[n++] = (sluice_run){i * unit, unit};
     }
     if (!err) err = sluice_set_runs(out, run, n, why);
     sluice_mem_free(run);
@@ -35,13 +36,14 @@ static int index_set(sluice_set *out, const sluice_shape *shape, const sluice_in
     sluice_set set = SLUICE_SET_EMPTY, runs = SLUICE_SET_EMPTY;
     bool empty = false;
     for (int d = 0; d < shape->ndims; d++) empty |= index[d].n == 0;
-    int err = empty ? 0 : sluice_set_block(&set, 0, shape->elem);
     int64_t stride = shape->elem;
+    int err = 0;
     for (int k = 0; k < shape->ndims && !err; k++) {
         int d = shape->order == SLUICE_ROW_MAJOR ? shape->ndims - 1 - k : k;
-        err = index_runs(&runs, &index[d], shape->dim[d], d, why);
+        bool fastest = k == 0 && !empty; /* its indices become bytes at once */
+        err = index_runs(fastest ? &set : &runs, &index[d], shape->dim[d], d, fastest ? stride : 1, why);
         if (err || empty) continue;
-        err = sluice_set_product(&set, &runs, &set, stride);
+        if (!fastest) err = sluice_set_product(&set, &runs, &set, stride);
         stride *= shape->dim[d]; /* fits: the array does */
     }
     if (!err) err = sluice_set_shift(out, &set, shape->header);
