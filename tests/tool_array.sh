@@ -157,6 +157,9 @@ S3 a"\ "a\"\\"
 datetime64[ns] 1234567890123456789 1234567890123456789
 END
 value float128 0.25 0.25
+value float128 0.1 0.1
+value bool true 1
+value bool false 0
 value complex256 1+1j 1+1j
 for type in int8 uint8 int16 uint32 int64 float16 float32 float64 float128 complex64 complex256 'timedelta64[s]'; do
     quiet create t.npy --shape 3x5 --order F --type "$type" --force
@@ -423,6 +426,7 @@ uint8 -1 the type of the array cannot hold it
 uint64 18446744073709551616 the type of the array cannot hold it
 int64 9223372036854775808 the type of the array cannot hold it
 bool 2 the type of the array cannot hold it
+bool truly expected a whole number
 float16 65520 the type of the array cannot hold it
 float32 1e39 the type of the array cannot hold it
 complex64 0+1e39j the type of the array cannot hold it
@@ -437,6 +441,7 @@ V3 1 only numbers and S texts
 END
 sluice create t.npy --shape 2 --type S3 --force
 bad 2 '--iota is for numbers' fill t.npy --iota --value a
+bad 2 "cp does not know '-': standard input and output cannot be arrays" cp - b.npy
 for words in 'info a.npy b.npy' 'diff a.npy' 'create' 'cp'; do bad 2 'arguments' $words; done
 
 # ---- failures that are no one's mistake ----
@@ -450,7 +455,7 @@ done
 [ $? = 2 ] || fail 'diff >/dev/full is trouble'
 (
     ulimit -f 64
-    bad 1 'limited.npy at byte 8388736: File too large' create limited.npy --shape 1M --type float64
+    bad 1 'create limited.npy at byte 8388736: File too large' create limited.npy --shape 1M --type float64
     bad 1 'b.npy' create b.npy --shape 1M --type float64 --force
     exit $failures
 ) || fail 'a limit on the size of files'

@@ -109,7 +109,8 @@ INLINE void store_float(int64_t size, void *p, long double v) {
 /* ---- printing ---- */
 
 static void print_float(FILE *f, int64_t size, const void *p) {
-    const int least[] = {[2] = 3, [4] = 6, [8] = 15}, most = size == 2 ? 5 : size == 4 ? 9 : 17;
+    const int least = size == 2 ? 3 : size == 4 ? 6 : size == 8 ? 15 : LDBL_DIG;
+    const int most = size == 2 ? 5 : size == 4 ? 9 : size == 8 ? 17 : LDBL_DECIMAL_DIG;
     const long double v = load_float(size, p);
     unsigned char again[16];
     char text[64];
@@ -117,14 +118,10 @@ static void print_float(FILE *f, int64_t size, const void *p) {
         fputs("nan", f);
         return;
     }
-    if (size > 8) {
-        fprintf(f, "%.*Lg", LDBL_DECIMAL_DIG, v);
-        return;
-    }
-    for (int digits = least[size]; digits <= most; digits++) {
+    for (int digits = least; digits <= most; digits++) {
         snprintf(text, sizeof text, "%.*Lg", digits, v);
-        store_float(size, again, size == 4 ? strtof(text, NULL) : strtod(text, NULL));
-        if (!memcmp(again, p, (size_t)size)) break;
+        store_float(size, again, size == 4 ? strtof(text, NULL) : size > 8 ? strtold(text, NULL) : strtod(text, NULL));
+        if (load_float(size, again) == v) break;
     }
     if (strchr(text, 'e') && v > -1e16L && v < 1e16L && (v >= 1 || v <= -1)) /* a whole number with zeros at the end */
         snprintf(text, sizeof text, "%.0Lf", v);
@@ -195,6 +192,7 @@ static void expect_end(const char *text, const char *end) {
 
 static uint64_t read_integer(element_kind e, const char *text) {
     const char *start = skip(text);
+    if (e.kind == 'b' && (!strcmp(start, "true") || !strcmp(start, "false"))) return *start == 't';
     const bool minus = *start == '-';
     char *end;
     if (!isdigit((unsigned char)start[minus || *start == '+']))

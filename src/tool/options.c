@@ -181,6 +181,8 @@ int options_run(const char *group, const command *c, int argc, char **argv) {
         } else if (!strcmp(argv[i], "-o") && strchr(c->options, 'O')) {
             if (++i >= argc) report_usage("option -o needs a value, like -o FILE");
             set_option(&o, 'O', argv[i]);
+        } else if (!strcmp(argv[i], "-")) {
+            report_usage("%s does not know '-': standard input and output cannot be arrays", c->name);
         } else if (argv[i][0] == '-' && (argv[i][1] < '0' || argv[i][1] > '9')) { /* -5 is a number */
             report_usage("%s takes no option %s", c->name, argv[i]);
         } else {
