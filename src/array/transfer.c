@@ -51,7 +51,9 @@ static int now(sluice_array *a, bool write, const sluice_part *part, int n) {
 static int later(sluice_request **out, sluice_array *a, bool write, const sluice_part *part, int n) {
     sluice_reason why;
     sluice_request *r = sluice_mem_alloc(1, sizeof *r);
-    if (!r) return sluice_errmsg_fail(-ENOMEM, "%s: no memory for a request", a->io.store->name);
+    if (!r)
+        return sluice_errmsg_fail(-ENOMEM, "%s %s: no memory for a request", write ? "write" : "read",
+                                  a->io.store->name);
     int err = sluice_bind(r, a, write, part, n, &why);
     if (!err) {
         err = sluice_background_start(r, &why);
