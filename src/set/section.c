@@ -81,14 +81,15 @@ int sluice_section_product(sluice_set *out, const sluice_shape *shape, const int
 static int make_box(sluice_set *out, const sluice_shape *shape, const int64_t *step, const sluice_range *range) {
     sluice_node level[SLUICE_MAX_DIMS], *top = level;
     int64_t off = shape->header, period;
+    for (int d = 0; d < shape->ndims; d++) /* before anything is multiplied: other counts need not have a product */
+        if (range[d].count == 0) {
+            sluice_set_free(out);
+            return 0;
+        }
     *top = sluice_node_blocks(0, shape->elem, shape->elem, 1);
     for (int i = 0; i < shape->ndims; i++) {
         const int d = by_speed(shape, i);
         const int64_t n = range[d].count;
-        if (n == 0) {
-            sluice_set_free(out);
-            return 0;
-        }
         off += range[d].start * step[d];
         if (n == 1) continue;
         const int64_t by = range[d].step * step[d];
