@@ -10,7 +10,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 typedef struct call {
     sluice_collective *c;
@@ -25,18 +24,12 @@ typedef struct call {
     int64_t shift; /* so much further on */
     bool own;      /* we had better write ourselves */
     sluice_side *side;
-    int64_t asked, moved; /* bytes */
-    sluice_set *spare;    /* memory of parts of which not all bytes are kept */
+    int64_t asked;     /* bytes */
+    sluice_set *spare; /* memory of parts of which not all bytes are kept */
     sluice_clock clock;
     double start;
     const char *way, *reason;
 } call;
-
-static double now(void) {
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
 
 /* ---- The handle ---------------------------------------------------------------------------------------------- */
 
@@ -203,9 +196,9 @@ static int two_phase(call *x, int64_t shift, sluice_reason *why) {
     int64_t wanted = 0;
     int err = 0;
     if (!c->pattern->planned) {
-        double start = now();
+        double start = sluice_clock_now();
         err = sluice_pattern_plan(c, x->io, x->extent, why);
-        x->clock.plan += now() - start;
+        x->clock.plan += sluice_clock_now() - start;
     }
     bool gaps = true;
     if (!err) err = guard(x, shift, &gaps, why);
@@ -219,7 +212,7 @@ static int two_phase(call *x, int64_t shift, sluice_reason *why) {
 }
 
 static int learn(call *x, int64_t *said, sluice_reason *why) {
-    double start = now();
+    double start = sluice_clock_now();
     int err = 0;
     /* What is known is what was asked for; if some have helped themselves, the rest is not. */
     const sluice_known *known = said[UNTOUCHED] ? x->known : NULL;
@@ -227,7 +220,7 @@ static int learn(call *x, int64_t *said, sluice_reason *why) {
         err = sluice_pattern_learn(x->c, x->io, x->write, x->part, x->n, known, why);
         said[SHIFT] = 0;
     }
-    x->clock.plan += now() - start;
+    x->clock.plan += sluice_clock_now() - start;
     return err;
 }
 
@@ -269,17 +262,22 @@ static int write_together(call *x, int err, sluice_reason *why) {
 
 /* ---- The call ------------------------------------------------------------------------------------------------ */
 
+/* One line; what rank 0 transferred beyond what was asked for is wasted. */
 static void report(const call *x, const sluice_counts *before, int err) {
     const sluice_counts *c = &x->io->counts;
     const sluice_clock *t = &x->clock;
-    int64_t bytes = c->bytes_read - before->bytes_read + c->bytes_written - before->bytes_written;
+    const sluice_pattern *p = x->c->pattern;
+    int64_t bytes = c->bytes_read - before->bytes_read + c->bytes_written - before->bytes_written,
+            mapped = c->mapped_read - before->mapped_read + c->mapped_written - before->mapped_written,
+            useful = p->planned && c->rounds > before->rounds ? p->share.wanted.size : x->asked - mapped;
     fprintf(stderr,
             "sluice: %s %s: %s, %s: %.3f ms (plan %.3f, exchange %.3f, I/O %.3f, copy %.3f); rank 0 wanted %lld bytes, "
-            "transferred %lld in %lld calls%s\n",
-            x->write ? "write_all" : "read_all", x->io->store->name, x->way, x->reason, 1e3 * (now() - x->start),
-            1e3 * t->plan, 1e3 * t->exchange, 1e3 * t->io, 1e3 * t->copy, (long long)x->asked, (long long)bytes,
+            "transferred %lld in %lld calls, wasted %lld%s\n",
+            x->write ? "write_all" : "read_all", x->io->store->name, x->way, x->reason,
+            1e3 * (sluice_clock_now() - x->start), 1e3 * t->plan, 1e3 * t->exchange, 1e3 * t->io, 1e3 * t->copy,
+            (long long)x->asked, (long long)bytes,
             (long long)(c->calls_read - before->calls_read + c->calls_write - before->calls_write),
-            err ? "; failed" : "");
+            (long long)sluice_max(bytes - useful, 0), err ? "; failed" : "");
 }
 
 /* Room for the parts that have bytes. */
@@ -301,7 +299,7 @@ static int collect(call *x, const sluice_io_part *part, int n, sluice_reason *wh
 int sluice_collective_move(sluice_collective *c, sluice_io *io, const sluice_extent *e, bool write,
                            const sluice_io_part *part, int n, const sluice_known *known, int error,
                            sluice_reason *why) {
-    call x = {.c = c, .io = io, .extent = e, .known = known, .write = write, .start = now()};
+    call x = {.c = c, .io = io, .extent = e, .known = known, .write = write, .start = sluice_clock_now()};
     sluice_counts before = io->counts;
     int err = error;
     c->pattern = &c->last[write];

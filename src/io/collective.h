@@ -74,6 +74,7 @@ int sluice_collective_move(sluice_collective *c, sluice_io *io, const sluice_ext
 typedef struct sluice_clock {
     double plan, exchange, io, copy;
 } sluice_clock;
+double sluice_clock_now(void); /* rounds.c */
 
 /* collective.c. Local. Puts "write <file>: ", or "read ...", before the sentence of an error. Returns the error. */
 int sluice_collective_name(const sluice_io *io, bool write, int error, sluice_reason *why);

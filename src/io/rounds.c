@@ -25,7 +25,7 @@ typedef struct work {
     sluice_reason *why;
 } work;
 
-static double now(void) {
+double sluice_clock_now(void) {
     struct timespec t;
     clock_gettime(CLOCK_MONOTONIC, &t);
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
@@ -78,7 +78,7 @@ static void transfer_stretch(work *w, batch *b, task t, const sluice_stretch *s,
 static void transfer(work *w, task t, int64_t k) {
     const sluice_pattern *p = w->c->pattern;
     if (p->me < 0 || k < 0 || k >= p->plan.aggregator[p->me].windows) return;
-    double start = now();
+    double start = sluice_clock_now();
     unsigned char *buf = sluice_messages_window(w->c, p->me, k);
     batch b = {.n = 0};
     sluice_stretches s;
@@ -86,7 +86,7 @@ static void transfer(work *w, task t, int64_t k) {
     for (sluice_stretches_first(&s, &p->plan, p->me, k); sluice_stretches_next(&s, &stretch);)
         transfer_stretch(w, &b, t, &stretch, buf + stretch.at);
     flush(w, &b, t);
-    w->clock->io += now() - start;
+    w->clock->io += sluice_clock_now() - start;
 }
 
 /* The part of window k that will be transferred, if most of it will. */
@@ -148,7 +148,7 @@ static int64_t copy_foreign(work *w, int a, int64_t k, unsigned char *packed) {
 
 static void copy(work *w, int64_t k, bool local, bool foreign) {
     const sluice_plan *plan = &w->c->pattern->plan;
-    double start = now();
+    double start = sluice_clock_now();
     int node = w->c->group->node;
     for (int i = plan->first[node]; local && i < plan->first[node + 1]; i++) copy_window(w, plan->by_node[i], k);
     if (foreign) {
@@ -156,23 +156,23 @@ static void copy(work *w, int64_t k, bool local, bool foreign) {
         for (int i = 0; i < plan->n; i++)
             if (plan->aggregator[plan->by_node[i]].node != node) packed += copy_foreign(w, plan->by_node[i], k, packed);
     }
-    w->clock->copy += now() - start;
+    w->clock->copy += sluice_clock_now() - start;
 }
 
 /* ---- Rounds -------------------------------------------------------------------------------------------------- */
 
 static void exchange(work *w, int64_t k) {
     sluice_group *g = w->c->group;
-    double start = now();
+    double start = sluice_clock_now();
     if (g->local == 0) sluice_messages_exchange(w->c, &w->io->counts, k);
     sluice_group_meet(g);
-    w->clock->exchange += now() - start;
+    w->clock->exchange += sluice_clock_now() - start;
 }
 
 static void meet(work *w) {
-    double start = now();
+    double start = sluice_clock_now();
     sluice_group_meet(w->c->group);
-    w->clock->exchange += now() - start;
+    w->clock->exchange += sluice_clock_now() - start;
 }
 
 static void read_rounds(work *w, int64_t rounds, bool nodes) {
