@@ -136,9 +136,10 @@ static bool allocation(kind k, int64_t nth) {
     if (!err && k != RAM) err = sluice_map_open(&m, outer, false);
     if (!err && k != RAM) {
         CHECK(sluice_store_resize(inner, 9 * SLUICE_MAP_STRETCH, &why) == 0, "%s", why.text);
-        bool ready = sluice_map_ready(m, 8 * SLUICE_MAP_STRETCH, 10, true); /* grows; without memory it says no */
+        bool ready =
+            sluice_map_ready(m, 8 * SLUICE_MAP_STRETCH, 10, SLUICE_TOUCH_FETCH); /* grows; without memory it says no */
         if (!ready) err = -ENOMEM;
-        CHECK(ready || sluice_map_ready(m, 0, 10, true), "what was mapped stays mapped");
+        CHECK(ready || sluice_map_ready(m, 0, 10, SLUICE_TOUCH_FETCH), "what was mapped stays mapped");
     }
     bool clean = sluice_mem_calls() - calls < nth;
     sluice_mem_fail_nth(0);

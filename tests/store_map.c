@@ -56,7 +56,7 @@ static int take(sluice_map *m, int64_t off, int64_t len, bool fetch) {
     p.m = m;
     p.off = off;
     p.len = len;
-    if (!sluice_map_ready(m, off, len, fetch)) return 0;
+    if (!sluice_map_ready(m, off, len, fetch ? SLUICE_TOUCH_FETCH : SLUICE_TOUCH_MANY)) return 0;
     memset(p.byte, 0, (size_t)len);
     int err = sluice_map_guard(m, copy, &p);
     return err ? err : right(&p) ? 1 : -1;
@@ -73,8 +73,9 @@ static void test_ready(void) {
     CHECK(take(m, size - 10, 11, false) == 0, "past the end");
     CHECK(take(m, size, 1, false) == 0 && take(m, size + STRETCH, 1, true) == 0, "behind the end");
     CHECK(take(m, INT64_MAX - 1, 1, true) == 0 && take(m, INT64_MAX - 5, 5, true) == 0, "far behind the end");
-    CHECK(!sluice_map_ready(m, -1, 1, true) && !sluice_map_ready(m, 1, -1, true), "negative");
-    CHECK(!sluice_map_ready(m, INT64_MAX, INT64_MAX, true), "overflow");
+    CHECK(!sluice_map_ready(m, -1, 1, SLUICE_TOUCH_FETCH) && !sluice_map_ready(m, 1, -1, SLUICE_TOUCH_FETCH),
+          "negative");
+    CHECK(!sluice_map_ready(m, INT64_MAX, INT64_MAX, SLUICE_TOUCH_FETCH), "overflow");
     sluice_map_close(m);
     CHECK(sluice_mem_live() == live, "leaks");
 
@@ -147,12 +148,14 @@ static void test_change(void) {
     CHECK(take(m, 4 * STRETCH, 10, true) == 0, "gone");
     CHECK(take(m, STRETCH, 5000, false) == 1 && take(m, 0, 60000, false) == 1, "what is left");
     CHECK(sluice_store_resize(s, 5 * STRETCH, &why) == 0, "%s", why.text);
-    for (int64_t k = 1; k < 5; k++) CHECK(!sluice_map_ready(m, k * STRETCH + 5000, 1, false), "holes are not cached");
+    for (int64_t k = 1; k < 5; k++)
+        CHECK(!sluice_map_ready(m, k * STRETCH + 5000, 1, SLUICE_TOUCH_MANY), "holes are not cached");
     fill(s, STRETCH + 5000, 5 * STRETCH);
     CHECK(take(m, STRETCH, 60000, false) == 1 && take(m, 4 * STRETCH, 10, false) == 1, "grown again");
     CHECK(sluice_store_resize(s, 100, &why) == 0 && take(m, 5 * STRETCH - 1, 2, false) == 0, "shorter, and noticed");
     CHECK(sluice_store_resize(s, 5 * STRETCH, &why) == 0 && take(m, 5 * STRETCH - 1, 2, false) == 0, "%s", why.text);
-    for (int64_t k = 0; k < 5; k++) CHECK(!sluice_map_ready(m, k * STRETCH + 5000, 1, false), "holes are not cached");
+    for (int64_t k = 0; k < 5; k++)
+        CHECK(!sluice_map_ready(m, k * STRETCH + 5000, 1, SLUICE_TOUCH_MANY), "holes are not cached");
     fill(s, 0, 5 * STRETCH);
     CHECK(take(m, 0, 60000, true) == 1, "filled");
     CHECK(sluice_store_resize(s, 0, &why) == 0, "%s", why.text);
@@ -182,7 +185,7 @@ static void test_write(void) {
     CHECK(sluice_map_open(&m, s, true) == 0, "open");
     if (sluice_map_writable(m)) {
         p = (piece){.m = m, .off = STRETCH - 5, .len = 5, .byte = "abcde"};
-        CHECK(sluice_map_ready(m, p.off, p.len, false) && sluice_map_guard(m, copy_back, &p) == 0, "write");
+        CHECK(sluice_map_ready(m, p.off, p.len, SLUICE_TOUCH_MANY) && sluice_map_guard(m, copy_back, &p) == 0, "write");
         CHECK(sluice_store_read(s, p.off - 1, back, 7, &why) == 0 && !memcmp(back + 1, "abcde", 5), "not in the file");
         CHECK(back[0] == pattern(p.off - 1) && back[6] == pattern(p.off + 5), "neighbours changed");
         CHECK(sluice_store_sync(s, &why) == 0 && sluice_store_size(s, &why) == 2 * STRETCH, "%s", why.text);
@@ -262,7 +265,7 @@ static void *read_all(void *arg) {
     CHECK(sluice_map_open(&m, r->s, false) == 0, "open");
     for (int i = 0; i < 200000 && m && (i < 2000 || r->caught < 3); i++) {
         int64_t off = chance(&seed, 4) * STRETCH + chance(&seed, STRETCH - 5000);
-        if (!sluice_map_ready(m, off, 5000, true)) continue;
+        if (!sluice_map_ready(m, off, 5000, SLUICE_TOUCH_FETCH)) continue;
         p.m = m;
         p.off = off;
         p.len = 5000;
@@ -439,7 +442,7 @@ static int child_restored(void) {
     sluice_map *m = open_map();
     sigaction(SIGBUS, NULL, &ours);
     install(count, 0);
-    if (sluice_map_ready(m, INT64_MAX - 10, 1, false) || take(m, 0, 10, false)) return 1;
+    if (sluice_map_ready(m, INT64_MAX - 10, 1, SLUICE_TOUCH_MANY) || take(m, 0, 10, false)) return 1;
     sigaction(SIGBUS, &ours, NULL);
     return take(m, 0, 10, false) == 1 ? 42 : 2;
 }

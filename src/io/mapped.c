@@ -8,6 +8,9 @@
 /* Longer runs are written by calls: for a page that was not written lately, the fault costs more than the call. */
 enum { LONG_RUN = 32 << 10 };
 
+/* Where less than this part of a range is wanted, pages are better entered into the table one by one. */
+enum { DENSE = 64 };
+
 typedef struct copy {
     sluice_side dst, src;
     int64_t n;
@@ -22,9 +25,11 @@ static void copy_part(void *arg) {
  * file is read in order the system has fetched the beginning of what comes next, and that alone is of no use. */
 static bool all_ready(sluice_map *map, const sluice_set *file, bool fetch) {
     int64_t lo = sluice_set_lo(file), end = sluice_set_hi(file);
+    bool dense = file->size >= (end - lo) / DENSE;
+    sluice_touch how = fetch ? SLUICE_TOUCH_FETCH : dense ? SLUICE_TOUCH_MANY : SLUICE_TOUCH_FEW;
     while (end > lo) {
         int64_t stretch = (end - 1) / SLUICE_MAP_STRETCH * SLUICE_MAP_STRETCH, from = sluice_max(stretch, lo);
-        if (!sluice_map_ready(map, from, end - from, fetch)) return false;
+        if (!sluice_map_ready(map, from, end - from, how)) return false;
         end = from > lo ? sluice_set_prev(file, from - 1) + 1 : lo;
     }
     return true;

@@ -231,29 +231,30 @@ static void refuse(unsigned char *state) {
     *state = (unsigned char)(times << 5 | ((1 << (times - 1)) - 1));
 }
 
-static bool make_ready(sluice_map *m, int64_t off, int64_t len, bool fetch) {
+static bool make_ready(sluice_map *m, int64_t off, int64_t len, sluice_touch how) {
     if (!look() || refresh(m) || off < 0 || len < 0 || off > m->size || len > m->size - off) return false;
     int64_t k = off / SLUICE_MAP_STRETCH, lo = k * SLUICE_MAP_STRETCH,
             hi = sluice_min(lo + SLUICE_MAP_STRETCH, m->size);
     if (lo >= m->size || off + len > hi) return false;
     if (m->state[k] == READY) return true;
-    if ((fetch || is_cached(m, lo, hi)) && populate(m, lo, hi, fetch))
+    bool fetch = how == SLUICE_TOUCH_FETCH;
+    if ((fetch || is_cached(m, lo, hi)) && (how == SLUICE_TOUCH_FEW || populate(m, lo, hi, fetch)))
         m->state[k] = READY;
     else
         refuse(&m->state[k]);
     return m->state[k] == READY;
 }
 
-bool sluice_map_ready(sluice_map *m, int64_t off, int64_t len, bool fetch) {
+bool sluice_map_ready(sluice_map *m, int64_t off, int64_t len, sluice_touch how) {
     if (off >= 0 && len >= 0 && off < m->size && len <= m->size - off) {
         unsigned char *state = &m->state[off / SLUICE_MAP_STRETCH];
         if (*state == READY && atomic_load_explicit(&ours, memory_order_relaxed)) return true;
-        if (*state != READY && *state & 31 && !fetch) {
+        if (*state != READY && *state & 31 && how != SLUICE_TOUCH_FETCH) {
             --*state;
             return false;
         }
     }
-    return make_ready(m, off, len, fetch);
+    return make_ready(m, off, len, how);
 }
 
 int sluice_map_guard(sluice_map *m, void (*copy)(void *arg), void *arg) {

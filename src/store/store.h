@@ -138,21 +138,21 @@ int sluice_store_open_tap(sluice_store **out, sluice_store *inner, sluice_tap *t
 /* map.c: reading and writing cached files without a system call. The file is mapped for the life of the map (again,
  * when it has grown) and looked after in stretches of SLUICE_MAP_STRETCH bytes. sluice_map_ready says whether [off, off
  * + len), which lies in one stretch, can be read through the mapping now, at the price of memory copies: the pages of
- * the stretch are in the page cache (mincore) and their table entries have been filled in (MADV_POPULATE_READ, which
- * reports errors); a stretch found ready is remembered, so that asking again costs a few instructions. With `fetch`
- * cold pages are brought in too. Parts past the end of the file, cold parts and failures say no, and the caller reads
- * as usual. Asking may map anew: take the base afterwards.
- * sluice_map_guard runs copy(arg); if the file was cut short or its disk fails meanwhile, the fault is caught and
- * -EIO is returned instead of a crash; what the copy had written by then is undefined. The copy takes no locks and
- * allocates nothing, since it may never return.
- * If the map was opened for writing and the file system is local (sluice_map_writable), the copy may go the other way:
- * what is stored there is the file's content at once, and only the bytes stored change. A disk that is full then shows
- * as a fault in a hole of the file; writing by calls afterwards says what it was. */
+ * the stretch are in the page cache (mincore) and, if many of them will be touched, their table entries have been
+ * filled in (MADV_POPULATE_READ, which reports errors); a stretch found ready is remembered, so that asking again costs
+ * a few instructions. SLUICE_TOUCH_FETCH: cold pages are brought in too. Parts past the end of the file, cold parts and
+ * failures say no, and the caller reads as usual. Asking may map anew: take the base afterwards. sluice_map_guard runs
+ * copy(arg); if the file was cut short or its disk fails meanwhile, the fault is caught and -EIO is returned instead of
+ * a crash; what the copy had written by then is undefined. The copy takes no locks and allocates nothing, since it may
+ * never return. If the map was opened for writing and the file system is local (sluice_map_writable), the copy may go
+ * the other way: what is stored there is the file's content at once, and only the bytes stored change. A disk that is
+ * full then shows as a fault in a hole of the file; writing by calls afterwards says what it was. */
 enum { SLUICE_MAP_STRETCH = 2 << 20 };
 typedef struct sluice_map sluice_map;
 int sluice_map_open(sluice_map **out, sluice_store *s, bool write);
 void sluice_map_close(sluice_map *m);
-bool sluice_map_ready(sluice_map *m, int64_t off, int64_t len, bool fetch);
+typedef enum sluice_touch { SLUICE_TOUCH_FEW, SLUICE_TOUCH_MANY, SLUICE_TOUCH_FETCH } sluice_touch;
+bool sluice_map_ready(sluice_map *m, int64_t off, int64_t len, sluice_touch how);
 unsigned char *sluice_map_base(const sluice_map *m); /* the byte at file offset 0 */
 bool sluice_map_writable(const sluice_map *m);
 int sluice_map_guard(sluice_map *m, void (*copy)(void *arg), void *arg);
