@@ -14,8 +14,8 @@ CASES = 2000000
 FAULTS = 25000
 COVERAGE = 98
 export MPI DESTDIR
-ifneq ($(filter-out mpich openmpi,$(MPI)),)
-$(error MPI=$(MPI) is not known; it may be mpich, openmpi or empty)
+ifneq ($(filter-out mpich openmpi simgrid,$(MPI)),)
+$(error MPI=$(MPI) is not known; it may be mpich, openmpi, simgrid or empty)
 endif
 MAKEFLAGS += --no-print-directory
 
