@@ -14,9 +14,9 @@ static char path[64];
 
 /* A number for the error and its sentence, which must be the same everywhere. */
 static int64_t outcome(int err) {
-    int64_t h = err;
-    for (const char *c = err ? sluice_errmsg() : ""; *c; c++) h = h * 131 + *c;
-    return h & INT32_MAX;
+    uint64_t h = (uint64_t)err;
+    for (const char *c = err ? sluice_errmsg() : ""; *c; c++) h = h * 131 + (unsigned char)*c;
+    return (int64_t)(h & INT32_MAX);
 }
 
 static int open_or_create(sluice_array **a, bool create) {
