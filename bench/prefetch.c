@@ -1,5 +1,8 @@
-/* prefetch.c: a loop over a cold file whose computation takes about as long as its reading: how much of the two
- * overlaps.
+/* prefetch.c: a loop over a file whose computation takes about as long as its reading: how much of the two overlaps.
+ *
+ * With --cold the file is read from the disk, whose own rate is what it is: those of virtual machines read fast in
+ * bursts and slowly after them, and then no two loops are alike. Without, the file is cached, and each read is made to
+ * take as long as on a disk of 400 MB/s, asleep.
  *
  *   read      the loop without computation, and without prefetch
  *   compute   the computation alone
@@ -8,6 +11,7 @@
  *
  * They take turns; a figure is the median. Goal: prefetch <= 0.65 of read + compute.
  */
+#include "array/array.h"
 #include "bench.h"
 #include "sluice.h"
 #include <fcntl.h>
@@ -18,6 +22,8 @@
 enum { ROWS = 2048, COLS = 16384, SLAB = 128, REPS = 5 }; /* 256 MiB of doubles, slabs of 16 MiB */
 enum { PAUSE = 1 }; /* seconds: disks of virtual machines are fast in bursts, and every loop begins rested */
 static const char *const path = "prefetch.npy";
+static const double rate = 400e6; /* bytes per second of the disk that is made believe */
+static bool cold;
 static int rounds; /* of the computation, per element */
 static volatile double result;
 
@@ -45,14 +51,34 @@ static void make_cold(void) {
     nanosleep(&(struct timespec){.tv_sec = PAUSE}, NULL);
 }
 
+/* Lets each read take its time. */
+static void linger(void *arg, const char *call, int64_t off, int64_t len, int64_t moved) {
+    (void)arg, (void)off, (void)moved;
+    if (strcmp(call, "read")) return;
+    double left = (double)len / rate;
+    nanosleep(&(struct timespec){(time_t)left, (long)(1e9 * (left - (double)(time_t)left))}, NULL);
+}
+
+/* The array, behind a store that is as slow as a disk. */
+static int open_slow(sluice_array **a) {
+    sluice_store *file, *slow;
+    sluice_desc d;
+    sluice_options o = {.size = sizeof o, .method = SLUICE_LIST}; /* not through the mapping */
+    sluice_reason why;
+    int err = sluice_store_open(&file, path, SLUICE_STORE_READ, &why);
+    if (!err) err = sluice_plain_open(&d, NULL, file, &why);
+    if (!err) err = sluice_store_open_tap(&slow, file, linger, NULL);
+    return err ? err : sluice_array_adopt(a, slow, &d, false, &o);
+}
+
 static double loop(bool with_work, bool with_prefetch) {
     sluice_array *a;
     sluice_slabs *s;
     sluice_slab slab;
     double sum = 0;
     int more;
-    make_cold();
-    must(sluice_open(&a, path, SLUICE_READ, NULL, NULL));
+    if (cold) make_cold();
+    must(cold ? sluice_open(&a, path, SLUICE_READ, NULL, NULL) : open_slow(&a));
     double start = bench_now();
     must(sluice_slabs_open(&s, a,
                            &(sluice_slabs_options){.count = SLAB, .memory = 80 << 20, .no_prefetch = !with_prefetch}));
@@ -74,8 +100,9 @@ static double work_alone(double *x) {
     return time / 1e6;
 }
 
-int main(void) {
+int main(int argc, char **argv) {
     sluice_array *a;
+    cold = argc > 1 && !strcmp(argv[1], "--cold");
     sluice_desc d = {.format = SLUICE_NPY, .shape = {2, SLUICE_ROW_MAJOR, 8, 0, {ROWS, COLS}}, .type = "float64"};
     sluice_options o = {.size = sizeof o, .replace = 1};
     double *x = malloc((size_t)SLAB * COLS * 8);

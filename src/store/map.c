@@ -1,9 +1,9 @@
 /* map.c: reading and writing cached files without a system call.
  *
- * The whole file is mapped; what may be touched is decided stretch by stretch. A stretch becomes ready when all of its
- * pages are in the page cache and have been entered into the page table, and then stays so:
+ * The whole file is mapped; what may be touched is decided stretch by stretch. A stretch becomes ready when its
+ * pages, or nearly all of them, are in the page cache, and then stays so:
  *
- *     state[k]   NEW  -- mincore: all there? populate: no error? -->  READY
+ *     state[k]   NEW  -- mincore: there? populate, if many are wanted: no error? -->  READY
  *                 |
  *                 +-- no --> ask again later: after 0, 1, 3, 7, 15, 31, 31, ... askings, since each costs microseconds
  *
@@ -208,14 +208,18 @@ static bool read_at_once(const sluice_map *m, int64_t lo, int64_t hi) {
     return preadv2(m->fd, v, n, lo, RWF_NOWAIT) == hi - lo;
 }
 
+/* Systems take back single pages that were not used for a while. A few of them are brought in again sooner than all the
+ * others are read by calls. */
+enum { SPARE = 16 };
+
 static bool is_cached(const sluice_map *m, int64_t lo, int64_t hi) {
     unsigned char in[SLUICE_MAP_STRETCH / 4096]; /* no system has smaller pages */
     if (m->blind) return read_at_once(m, lo, hi);
     if (mincore(m->base + lo, (size_t)(hi - lo), in)) return false;
     int64_t n = sluice_ceil_div(hi - lo, m->store->facts.align);
-    unsigned char all = 1;
-    for (int64_t i = 0; i < n; i++) all &= in[i];
-    return all & 1;
+    int64_t there = 0;
+    for (int64_t i = 0; i < n; i++) there += in[i] & 1;
+    return n - there <= n / SPARE;
 }
 
 /* Enters the pages into the table, reading what is not there. Systems before 5.14 do not know how (EINVAL); there the
