@@ -193,7 +193,21 @@ static void mismatches(sluice_array *a) {
     sluice_part part = {.buf = buf};
     must((me ? sluice_write_all_start : sluice_read_all_start)(&r, a, &part, 1));
     refused(SLUICE_E_MISMATCH, sluice_wait(r), "different");
+    refused(SLUICE_E_MISMATCH, me ? sluice_sync(a) : sluice_read_all(a, everything, buf), "different");
     check_array(a);
+}
+
+/* A limit of memory that no machine has; each process its own node, in different calls. */
+static void boundless(void) {
+    sluice_array *a;
+    sluice_options o = {
+        .size = sizeof o, .memory = INT64_MAX, .together = {.way = SLUICE_WAY_TWO_PHASE, .nodes = size}};
+    must(sluice_open_all(&a, MPI_COMM_WORLD, path, SLUICE_READ, NULL, &o));
+    if (size > 1)
+        refused(SLUICE_E_MISMATCH, rank == size - 1 ? sluice_sync(a) : sluice_read_all(a, everything, buf),
+                "different");
+    check_array(a);
+    must(sluice_close(a));
 }
 
 /* ---- Who wants what ---- */
@@ -361,6 +375,7 @@ int main(int argc, char **argv) {
     nothing(a);
     the_same(a);
     must(sluice_close(a));
+    boundless();
     opening();
     replacing();
     read_only();

@@ -87,12 +87,13 @@ void sluice_group_meet(sluice_group *g) {
         await(g, &b->page, page);
 }
 
-/* What the slots say together. */
-static void combine(sluice_bell *b, int nslots, int n) {
+/* What the slots say together: all numbers, also those that no one gave. Processes that are in different calls may have
+ * given different numbers of them. */
+static void combine(sluice_bell *b, int nslots) {
     b->all = b->slots[0];
     for (int i = 1; i < nslots; i++) {
         const slot *s = &b->slots[i];
-        for (int k = 0; k < n; k++) b->all.least[k] = sluice_min(b->all.least[k], s->least[k]);
+        for (int k = 0; k < SLUICE_AGREE; k++) b->all.least[k] = sluice_min(b->all.least[k], s->least[k]);
         if (s->rank < b->all.rank) {
             b->all.rank = s->rank;
             b->all.why = s->why;
@@ -101,22 +102,22 @@ static void combine(sluice_bell *b, int nslots, int n) {
 }
 
 /* The same for the nodes; the sentence travels only when there is one. */
-static void combine_nodes(sluice_group *g, int n) {
+static void combine_nodes(sluice_group *g) {
     int64_t mine[SLUICE_AGREE + 1], least[SLUICE_AGREE + 1];
     slot *all = &g->bell->all;
-    memcpy(mine, all->least, (size_t)n * sizeof *mine);
-    mine[n] = all->rank;
-    MPI_Allreduce(mine, least, n + 1, MPI_INT64_T, MPI_MIN, g->leaders);
-    memcpy(all->least, least, (size_t)n * sizeof *mine);
-    all->rank = least[n];
+    memcpy(mine, all->least, sizeof all->least);
+    mine[SLUICE_AGREE] = all->rank;
+    MPI_Allreduce(mine, least, SLUICE_AGREE + 1, MPI_INT64_T, MPI_MIN, g->leaders);
+    memcpy(all->least, least, sizeof all->least);
+    all->rank = least[SLUICE_AGREE];
     if (all->rank != INT64_MAX) MPI_Bcast(&all->why, (int)sizeof all->why, MPI_BYTE, g->node_of[all->rank], g->leaders);
 }
 
-static void ring(sluice_group *g, int n) {
+static void ring(sluice_group *g) {
     sluice_bell *b = g->bell;
     uint32_t page = atomic_load(&b->page);
     bool last = atomic_fetch_add(&b->present, 1) + 1 == (uint32_t)g->nlocal, leader = g->local == 0;
-    if (last) combine(b, g->nlocal, n);
+    if (last) combine(b, g->nlocal);
     if (g->nnodes > 1 && last && !leader) {
         atomic_store(&b->full, page + 1);
         wake_all(b, &b->full);
@@ -124,7 +125,7 @@ static void ring(sluice_group *g, int n) {
     if (g->nnodes > 1 && leader) {
         uint32_t full = atomic_load(&b->full);
         if (!last && full != page + 1) await(g, &b->full, full);
-        combine_nodes(g, n);
+        combine_nodes(g);
     }
     if (g->nnodes > 1 ? leader : last)
         turn_page(b, page);
@@ -140,7 +141,7 @@ int sluice_agree(sluice_group *g, int error, sluice_reason *why, int64_t *least,
         mine->why = *why;
         mine->why.error = error;
     }
-    ring(g, n);
+    ring(g);
     if (n) memcpy(least, all->least, (size_t)n * sizeof *least);
     if (all->rank == INT64_MAX) return 0;
     if (g->size == 1) return all->why.error;

@@ -10,7 +10,9 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { PAGE = 4096, NAME = 64, REQUESTS = 256 << 20 }; /* requests: address space, of which little is ever used */
+/* Bytes of address space in a segment, of which little is ever used: for windows at most (no plan has more), and for
+ * requests. */
+enum { PAGE = 4096, NAME = 64, WINDOWS = 1 << 30, REQUESTS = 256 << 20 };
 
 /* ---- Memory -------------------------------------------------------------------------------------------------- */
 
@@ -201,7 +203,7 @@ int sluice_group_open(sluice_group **out, MPI_Comm comm, int64_t memory, int nod
     memset(g, 0, sizeof *g);
     g->rank = rank;
     g->size = size;
-    g->start[SLUICE_AREA_REQUESTS] = whole_pages(memory);
+    g->start[SLUICE_AREA_REQUESTS] = whole_pages(sluice_min(memory, WINDOWS));
     g->segment = g->start[SLUICE_AREA_REQUESTS] + REQUESTS;
     g->may_poll = true;
     g->fd = -1;
