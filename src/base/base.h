@@ -1,8 +1,8 @@
 /* base.h: what every layer stands on: errors, memory, checked 64-bit arithmetic.
  *
  * Memory goes through one seam. It counts live bytes, so that tests can prove that nothing leaks and that a bound
- * holds, and it can be told to fail the n-th request, so that tests can walk every error path. The counters are
- * atomic; they are the only state of this layer.
+ * holds, and it can be told to fail the n-th request, so that tests can walk every error path; limits of work can be
+ * lowered for the same reason. These numbers are atomic, and the only state of this layer.
  */
 #ifndef SLUICE_BASE_H
 #define SLUICE_BASE_H
@@ -34,6 +34,10 @@ void sluice_mem_peak_reset(void);
 /* Requests made so far. fail_nth(n): the n-th request from now fails, and those after it succeed; 0 = never. */
 int64_t sluice_mem_calls(void);
 void sluice_mem_fail_nth(int64_t n);
+
+/* A limit of work; or the lower one that a test has set, so that it can walk what happens past it. INT64_MAX: none. */
+int64_t sluice_work_limit(int64_t limit);
+void sluice_work_limit_set(int64_t most);
 
 /* *r = a op b; false if that does not fit in an int64_t. */
 static inline bool sluice_add(int64_t a, int64_t b, int64_t *r) { return !__builtin_add_overflow(a, b, r); }

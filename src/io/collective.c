@@ -110,7 +110,7 @@ static bool would_write_own(call *x) {
     return true;
 }
 
-/* Where each part lies in the file and in memory, without what higher ranks overwrite. */
+/* Where each part lies in the file and in memory, without what higher ranks overwrite. On failure all of it stays. */
 static int find_memory(call *x, int64_t shift, sluice_reason *why) {
     const sluice_pattern *p = x->c->pattern;
     int err = 0;
@@ -121,8 +121,10 @@ static int find_memory(call *x, int64_t shift, sluice_reason *why) {
         sluice_set *place = &x->spare[2 * i], *file = &x->spare[2 * i + 1];
         err = mem ? sluice_set_embed(place, &p->kept[i], mem) : sluice_set_copy(place, &p->kept[i]);
         if (!err) err = sluice_set_shift(file, &p->file[i], shift);
-        x->side[i].set = place;
-        x->part[i] = (sluice_io_part){file, x->side[i]};
+    }
+    for (int i = 0; i < x->n && !err; i++) {
+        x->side[i].set = &x->spare[2 * i];
+        x->part[i] = (sluice_io_part){&x->spare[2 * i + 1], x->side[i]};
     }
     return refuse(x, err, why);
 }
@@ -211,6 +213,22 @@ static int two_phase(call *x, int64_t shift, sluice_reason *why) {
     return err ? err : unlocked;
 }
 
+/* Where who moves what has no closed form, each process moves its own: reads at once, writes one after the other, so
+ * that the highest rank wins. */
+static int alone(call *x, sluice_reason *why) {
+    sluice_group *g = x->c->group;
+    x->c->pattern->complex = true;
+    x->way = x->write ? "in turn" : "own";
+    x->reason = "too complex to plan";
+    if (!x->write) return sluice_agree(g, sluice_io_read(x->io, x->part, x->n, why), why, NULL, 0);
+    int err = 0;
+    for (int r = 0; r < g->size && !err; r++) {
+        if (r == g->rank) err = sluice_io_write(x->io, x->part, x->n, why);
+        err = sluice_agree(g, err, why, NULL, 0);
+    }
+    return err;
+}
+
 static int learn(call *x, int64_t *said, sluice_reason *why) {
     double start = sluice_clock_now();
     int err = 0;
@@ -237,7 +255,8 @@ static int read_together(call *x, int err, sluice_reason *why) {
     err = learn(x, said, why);
     if (err) return err;
     find_memory(x, 0, why); /* no one overwrites, so that nothing can fail */
-    return two_phase(x, said[SHIFT], why);
+    err = x->c->pattern->complex ? SLUICE_E_COMPLEX : two_phase(x, said[SHIFT], why);
+    return err == SLUICE_E_COMPLEX ? alone(x, why) : err;
 }
 
 static int write_together(call *x, int err, sluice_reason *why) {
@@ -253,11 +272,12 @@ static int write_together(call *x, int err, sluice_reason *why) {
     x->reason = x->c->together.way != SLUICE_WAY_AUTO ? "as told" : own ? "cached, or in long runs" : "in short runs";
     err = learn(x, said, why);
     if (err) return err;
+    if (x->c->pattern->complex) return alone(x, why);
     err = find_memory(x, said[SHIFT], why);
     if (x->c->pattern->conflict) err = sluice_agree(x->c->group, err, why, NULL, 0); /* else it cannot fail */
-    if (err) return err;
-    if (!own) return two_phase(x, said[SHIFT], why);
-    return sluice_agree(x->c->group, sluice_io_write(x->io, x->part, x->n, why), why, NULL, 0);
+    if (!err && own) return sluice_agree(x->c->group, sluice_io_write(x->io, x->part, x->n, why), why, NULL, 0);
+    if (!err) err = two_phase(x, said[SHIFT], why);
+    return err == SLUICE_E_COMPLEX ? alone(x, why) : err;
 }
 
 /* ---- The call ------------------------------------------------------------------------------------------------ */

@@ -24,6 +24,7 @@ typedef struct sluice_extent {
 /* A pattern of requests and its plan, kept in case it comes again, perhaps shifted. */
 typedef struct sluice_pattern {
     bool known, write, planned;
+    bool complex;        /* there is no closed form of who moves what */
     unsigned char *key;  /* the wire forms of our parts as if they started at 0 */
     int64_t nkey, lo;    /* where they did start */
     sluice_set *request; /* of each rank */

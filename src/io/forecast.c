@@ -103,6 +103,22 @@ static int foretell(sluice_forecast *f, const sluice_prospect *p, bool *straight
     return err;
 }
 
+/* Where there is no closed form of who moves what. */
+static int foretell_alone(sluice_forecast *f, const sluice_prospect *p, sluice_reason *why) {
+    int err = 0;
+    sluice_plan_free(&f->plan);
+    f->two_phase = f->conflict = false;
+    f->complex = true;
+    f->reason = "too complex to plan";
+    for (int r = 0; r < f->size && !err; r++) {
+        f->of[r] = (sluice_prediction){0};
+        err = sluice_set_copy(&f->moved[r], &p->request[r]);
+        if (!err) err = foretell_own(f, p, r, true);
+    }
+    if (!err) foretell_descriptors(f, p, false);
+    return sluice_pass(why, err);
+}
+
 int sluice_forecast_make(sluice_forecast *out, const sluice_prospect *p, sluice_reason *why) {
     const size_t n = (size_t)p->facts.size;
     sluice_forecast f = {
@@ -112,6 +128,7 @@ int sluice_forecast_make(sluice_forecast *out, const sluice_prospect *p, sluice_
     if (f.of) memset(f.of, 0, n * sizeof *f.of);
     int err = f.moved && f.of && straight ? 0 : sluice_pass(why, -ENOMEM);
     if (!err) err = foretell(&f, p, straight, why);
+    if (err == SLUICE_E_COMPLEX && !p->facts.together.refuse_conflicts) err = foretell_alone(&f, p, why);
     sluice_mem_free(straight);
     if (err)
         sluice_forecast_free(&f);

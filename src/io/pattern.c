@@ -94,7 +94,8 @@ static int leave_out(sluice_pattern *p, const sluice_set *lost) {
     return err;
 }
 
-/* For writes: no two processes want the same byte any more. Between nodes everyone must know what is left. */
+/* For writes: no two processes want the same byte any more; SLUICE_E_COMPLEX if that cannot be said. Between nodes
+ * everyone must know what is left. */
 static int settle_conflicts(sluice_collective *c, sluice_io *io, sluice_reason *why) {
     sluice_pattern *p = c->pattern;
     sluice_group *g = c->group;
@@ -142,6 +143,8 @@ int sluice_pattern_learn(sluice_collective *c, sluice_io *io, bool write, const 
         err = sluice_requests_exchange(c, io, &mine, p->request, err, why);
     sluice_set_free(&mine);
     if (!err && write) err = settle_conflicts(c, io, why);
+    p->complex = err == SLUICE_E_COMPLEX && !c->together.refuse_conflicts;
+    if (p->complex) err = 0;
     p->known = !err;
     return err;
 }

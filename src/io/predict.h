@@ -35,7 +35,8 @@ typedef struct sluice_prospect {
 /* What it will do. */
 typedef struct sluice_forecast {
     int size;
-    bool two_phase; /* else each process moves its own, and there is no plan */
+    bool two_phase; /* else each process moves its own, and there is no plan; */
+    bool complex;   /* writes then one after the other */
     const char *reason;
     bool conflict;     /* two processes write the same byte */
     sluice_set *moved; /* of each rank: what is moved by requests, after conflicts */

@@ -60,7 +60,10 @@ static int request(sluice_io *io, sweep *s, sluice_reason *why) {
     sluice_io_batch_start(&b, io, false, sluice_io_choose(io, false));
     if (s->n == 1) return sluice_io_batch_walk(&b, s->part[0]->file, sluice_io_straight(s->part[0]), flush, s, why);
     int err = unite(&all, s, 0, s->n);
-    if (err)
+    if (err == SLUICE_E_COMPLEX) { /* then each by itself */
+        err = 0;
+        for (int i = 0; i < s->n && !err; i++) err = request(io, &(sweep){&s->part[i], 1, 0}, why);
+    } else if (err)
         sluice_refuse(why, err, -1, "read %s: %s", io->store->name, sluice_strerror(err));
     else
         err = sluice_io_batch_walk(&b, &all, NULL, flush, s, why);

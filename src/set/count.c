@@ -268,7 +268,7 @@ static int64_t count_rows(job *j, row a, row b, int64_t lo, int64_t hi) {
 }
 
 static int count_sets(int64_t *n, const sluice_set *a, const sluice_set *b, bool holes) {
-    job j = {holes, SLUICE_SET_BUDGET + 16 * ((int64_t)a->nnode + b->nnode)};
+    job j = {holes, sluice_work_limit(SLUICE_SET_BUDGET) + 16 * ((int64_t)a->nnode + b->nnode)};
     int64_t lo = sluice_max(sluice_set_lo(a), sluice_set_lo(b)), hi = sluice_min(sluice_set_hi(a), sluice_set_hi(b));
     *n = lo < hi ? count_rows(&j, (row){a, a->node, a->nroot, 0}, (row){b, b->node, b->nroot, 0}, lo, hi) : 0;
     return j.budget > 0 ? 0 : SLUICE_E_COMPLEX;

@@ -30,7 +30,7 @@ static void append(sluice_shop *shop, sluice_stack *stack, sluice_node f) {
 void sluice_shop_open(sluice_shop *shop, const sluice_set *a, const sluice_set *b) {
     memset(shop, 0, sizeof *shop);
     /* 16: a linear pass handles each input node a few times: taken in, pushed, cut in up to three, sealed, closed. */
-    shop->budget = SLUICE_SET_BUDGET + 16 * ((a ? a->nnode : 0) + (int64_t)(b ? b->nnode : 0));
+    shop->budget = sluice_work_limit(SLUICE_SET_BUDGET) + 16 * ((a ? a->nnode : 0) + (int64_t)(b ? b->nnode : 0));
 }
 
 sluice_list sluice_shop_take(sluice_shop *shop, const sluice_set *s) {

@@ -226,6 +226,10 @@ static total add_up(const scene *s) {
 /* Bytes transferred that no one asked for. */
 static int64_t wasted(const total *t) { return t->c.bytes_read + t->c.bytes_written - t->useful; }
 
+static const char *way_of(const scene *s, const char *two_phase, const char *in_turn, const char *own) {
+    return s->f.two_phase ? two_phase : s->f.complex && s->p.facts.write ? in_turn : own;
+}
+
 /* ---- In words ---- */
 
 static void print_call(const scene *s, const total *t) {
@@ -236,7 +240,8 @@ static void print_call(const scene *s, const total *t) {
     printf("%s%s asked for%s", indent, words_bytes(t->asked),
            t->c.descriptors ? "" : ", which no one needs to be told\n");
     if (t->c.descriptors) printf(", told to the others in %s\n", words_bytes(t->c.descriptors));
-    printf("\nway       %s: %s\n", s->f.two_phase ? "two-phase" : "each process for itself", s->f.reason);
+    printf("\nway       %s: %s\n", way_of(s, "two-phase", "each process in turn", "each process for itself"),
+           s->f.reason);
 }
 
 static void print_domains(const scene *s) {
@@ -324,7 +329,7 @@ static void json(const scene *s, const total *t) {
         "{\"call\": \"%s_all\", \"way\": \"%s\", \"reason\": \"%s\", \"processes\": %d, \"nodes\": %d, \"cores\": %d, "
         "\"memory\": %" PRId64 ", \"window\": %" PRId64 ", \"rounds\": %" PRId64 ", \"gap\": %" PRId64
         ",\n \"domains\": [",
-        s->p.facts.write ? "write" : "read", s->f.two_phase ? "two-phase" : "own", s->f.reason, s->f.size,
+        s->p.facts.write ? "write" : "read", way_of(s, "two-phase", "in turn", "own"), s->f.reason, s->f.size,
         s->p.facts.nnodes, s->p.facts.cores, s->io.memory, p->window, p->rounds, s->p.facts.gap);
     for (int a = 0; a < p->n; a++) {
         const sluice_aggregator *g = &p->aggregator[a];
