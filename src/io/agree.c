@@ -1,10 +1,10 @@
 /* agree.c: one answer for all.
  *
  * A process writes what it has to say into its slot and rings: it adds itself to those present. The last one to come
- * puts the slots together and turns the page, for which the others wait: first a few thousand spins while every process
- * has a core of its own, or else giving way to the others a hundred times, which costs a tenth of being put to sleep
- * and woken; then asleep on a futex. With several nodes, the last one wakes the leader, who puts the answers of the
- * nodes together before the page is turned.
+ * puts the slots together and turns the page, for which the others wait: a few thousand spins while every process has a
+ * core of its own; otherwise, for some tenths of a millisecond, they give way to each other, which costs a tenth of
+ * being put to sleep and woken; then asleep on a futex. With several nodes, the last one wakes the leader, who puts the
+ * answers of the nodes together before the page is turned.
  *
  * No one can be a page behind: a page is turned only when all are present, and who is present has read the last one.
  */
@@ -20,7 +20,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { SPINS = 4000, YIELDS = 100, NAP = 20 * 1000 * 1000 };
+enum { SPINS = 4000, NAP = 20 * 1000 * 1000 };
 
 typedef struct slot {
     int64_t rank; /* of the process that failed; INT64_MAX = none */
@@ -59,8 +59,9 @@ static void wake_all(sluice_bell *b, _Atomic uint32_t *word) {
  * stand in a receive that needs our help before it can come here. */
 static void await(sluice_group *g, _Atomic uint32_t *word, uint32_t old) {
     sluice_bell *b = g->bell;
-    bool cores = g->nlocal <= g->cores;
-    for (int i = 0; i < (cores ? SPINS : YIELDS); i++) {
+    const bool cores = g->nlocal <= g->cores;
+    const int tries = cores ? SPINS : SPINS / g->nlocal; /* fewer by many: who works meanwhile needs the cores */
+    for (int i = 0; i < tries; i++) {
         if (atomic_load_explicit(word, memory_order_acquire) != old) return;
         if (cores)
             relax();

@@ -5,13 +5,31 @@
  *     reading    transfer 0 | meet | copy 0, transfer 1 | meet | copy 1, transfer 2 | meet | ...
  *     writing    fill 0 | meet | copy 0, fill 1 | meet | copy 1, transfer 0, fill 2 | meet | ...
  *
- * (fill: what lies in the holes of a window is read before it is written.) Before an aggregator copies, the system is
- * told which window comes next, so that its disk reads meanwhile; what is written, the system writes in the background
- * anyway. Without pipelining the phases are kept apart by another meeting. After an error a process transfers nothing
- * more, but goes on meeting and sending like the others.
+ * (fill: what lies in the holes of a window is read before it is written.) Before an aggregator copies, it tells the
+ * system which window comes next and starts to read it, so that the disk works meanwhile; what is written, the system
+ * writes in the background anyway. Without pipelining the phases are kept apart by another meeting. After an error a
+ * process transfers nothing more, but goes on meeting and sending like the others.
  */
 #include "io/collective.h"
 #include <time.h>
+
+typedef enum task { READ, FILL, WRITE } task;
+
+/* The pieces of a window that are to be transferred, one after the other. */
+typedef struct walk {
+    task task;
+    unsigned char *window;
+    sluice_stretches stretches;
+    sluice_stretch stretch;
+    sluice_cursor runs; /* of the cover, in the stretch */
+    bool inside;
+} walk;
+
+typedef struct batch {
+    int n;
+    sluice_req req[SLUICE_IO_DEPTH];
+    struct iovec piece[SLUICE_IO_DEPTH];
+} batch;
 
 typedef struct work {
     sluice_collective *c;
@@ -23,6 +41,11 @@ typedef struct work {
     int64_t wanted; /* bytes copied from or to our memory */
     int error;
     sluice_reason *why;
+    /* The transfer that is under way. */
+    walk walk;
+    batch batch;
+    sluice_xfer xfer;
+    bool begun;
 } work;
 
 double sluice_clock_now(void) {
@@ -33,60 +56,106 @@ double sluice_clock_now(void) {
 
 /* ---- Transfer ------------------------------------------------------------------------------------------------ */
 
-typedef enum task { READ, FILL, WRITE } task;
-
-typedef struct batch {
-    int n;
-    sluice_req req[SLUICE_IO_DEPTH];
-    struct iovec piece[SLUICE_IO_DEPTH];
-} batch;
-
-static void flush(work *w, batch *b, task t) {
-    int64_t moved = 0;
-    sluice_counts *c = &w->io->counts;
-    if (b->n && !w->error) {
-        w->error = sluice_store_xfer(w->io->store, t == WRITE, b->req, b->n, &moved, w->why);
-        *(t == WRITE ? &c->calls_write : &c->calls_read) += b->n;
-        *(t == WRITE ? &c->bytes_written : &c->bytes_read) += moved;
-        if (t == FILL) c->preread += moved;
-    }
-    b->n = 0;
+static bool has_window(const work *w, int64_t k) {
+    const sluice_pattern *p = w->c->pattern;
+    return p->me >= 0 && k >= 0 && k < p->plan.aggregator[p->me].windows;
 }
 
-/* The runs of the cover in a stretch of the file; `buf` is where the stretch lies. */
-static void transfer_stretch(work *w, batch *b, task t, const sluice_stretch *s, unsigned char *buf) {
+static void walk_start(walk *v, const work *w, task t, int64_t k) {
+    const sluice_pattern *p = w->c->pattern;
+    v->task = t;
+    v->window = sluice_messages_window(w->c, p->me, k);
+    v->inside = false;
+    sluice_stretches_first(&v->stretches, &p->plan, p->me, k);
+}
+
+/* The next run of the cover in a stretch. */
+static bool walk_run(walk *v, const work *w, sluice_run *run) {
+    for (;; v->inside = false) {
+        if (!v->inside) {
+            if (!sluice_stretches_next(&v->stretches, &v->stretch)) return false;
+            sluice_cursor_init(&v->runs, w->cover);
+            sluice_cursor_seek_offset(&v->runs, v->stretch.lo);
+            v->inside = true;
+        }
+        if (sluice_cursor_run(&v->runs, run) && run->off < v->stretch.hi) return true;
+    }
+}
+
+static bool walk_next(walk *v, const work *w, sluice_run *piece, unsigned char **buf) {
     const sluice_share *share = &w->c->pattern->share;
-    sluice_cursor c;
     sluice_run run;
-    sluice_cursor_init(&c, w->cover);
-    for (sluice_cursor_seek_offset(&c, s->lo); sluice_cursor_run(&c, &run) && run.off < s->hi;) {
+    while (walk_run(v, w, &run)) {
         /* A window may end inside a gap, which then need not be moved. */
         int64_t lo = sluice_set_next(&share->wanted, run.off),
-                hi = sluice_set_prev(&share->wanted, sluice_min(run.off + run.len, s->hi) - 1) + 1;
+                hi = sluice_set_prev(&share->wanted, sluice_min(run.off + run.len, v->stretch.hi) - 1) + 1;
         if (lo < 0 || lo >= hi) continue;
         bool solid =
             share->exact && sluice_set_rank(&share->wanted, hi) - sluice_set_rank(&share->wanted, lo) == hi - lo;
-        if (t == FILL && solid) continue;
-        if (b->n == SLUICE_IO_DEPTH) flush(w, b, t);
-        b->piece[b->n] = (struct iovec){buf + (lo - s->lo), (size_t)(hi - lo)};
-        b->req[b->n] = (sluice_req){lo + w->shift, hi - lo, &b->piece[b->n], 1, 0};
-        b->n++;
+        if (v->task == FILL && solid) continue;
+        *piece = (sluice_run){lo, hi - lo};
+        *buf = v->window + v->stretch.at + (lo - v->stretch.lo);
+        return true;
     }
+    return false;
 }
 
-/* Window k of our domain, if we have one. */
-static void transfer(work *w, task t, int64_t k) {
-    const sluice_pattern *p = w->c->pattern;
-    if (p->me < 0 || k < 0 || k >= p->plan.aggregator[p->me].windows) return;
+/* The next requests of a walk; false if there are none. */
+static bool collect(work *w, walk *v, batch *b) {
+    sluice_run run;
+    unsigned char *buf;
+    b->n = 0;
+    while (b->n < SLUICE_IO_DEPTH && walk_next(v, w, &run, &buf)) {
+        b->piece[b->n] = (struct iovec){buf, (size_t)run.len};
+        b->req[b->n] = (sluice_req){run.off + w->shift, run.len, &b->piece[b->n], 1, 0};
+        b->n++;
+    }
+    return b->n > 0;
+}
+
+static void begin(work *w, task t) {
+    batch *b = &w->batch;
+    w->begun = !w->error;
+    if (!w->begun) return;
+    w->error = sluice_store_begin(&w->xfer, w->io->store, t == WRITE, b->req, b->n, w->why);
+    w->begun = !w->error;
+}
+
+static void end(work *w, task t) {
+    int64_t moved = 0;
+    sluice_counts *c = &w->io->counts;
+    if (!w->begun) return;
+    w->begun = false;
+    w->error = sluice_store_end(&w->xfer, &moved, w->why);
+    *(t == WRITE ? &c->calls_write : &c->calls_read) += w->batch.n;
+    *(t == WRITE ? &c->bytes_written : &c->bytes_read) += moved;
+    if (t == FILL) c->preread += moved;
+}
+
+/* Starts to transfer window k of our domain, if we have one: the first requests of it. */
+static void transfer_start(work *w, task t, int64_t k) {
+    if (!has_window(w, k)) return;
     double start = sluice_clock_now();
-    unsigned char *buf = sluice_messages_window(w->c, p->me, k);
-    batch b = {.n = 0};
-    sluice_stretches s;
-    sluice_stretch stretch;
-    for (sluice_stretches_first(&s, &p->plan, p->me, k); sluice_stretches_next(&s, &stretch);)
-        transfer_stretch(w, &b, t, &stretch, buf + stretch.at);
-    flush(w, &b, t);
+    walk_start(&w->walk, w, t, k);
+    if (collect(w, &w->walk, &w->batch)) begin(w, t);
     w->clock->io += sluice_clock_now() - start;
+}
+
+/* Waits for these and transfers the rest. */
+static void transfer_finish(work *w, task t, int64_t k) {
+    if (!has_window(w, k)) return;
+    double start = sluice_clock_now();
+    end(w, t);
+    while (!w->error && collect(w, &w->walk, &w->batch)) {
+        begin(w, t);
+        end(w, t);
+    }
+    w->clock->io += sluice_clock_now() - start;
+}
+
+static void transfer(work *w, task t, int64_t k) {
+    transfer_start(w, t, k);
+    transfer_finish(w, t, k);
 }
 
 /* The part of window k that will be transferred, if most of it will. */
@@ -180,10 +249,16 @@ static void read_rounds(work *w, int64_t rounds, bool nodes) {
     transfer(w, READ, 0);
     for (int64_t k = 0; k < rounds; k++) {
         meet(w);
-        if (!apart) expect(w, k + 1);
+        if (!apart) {
+            expect(w, k + 1);
+            transfer_start(w, READ, k + 1);
+        }
         copy(w, k, true, false);
-        if (apart) meet(w);
-        transfer(w, READ, k + 1);
+        if (apart) {
+            meet(w);
+            transfer_start(w, READ, k + 1);
+        }
+        transfer_finish(w, READ, k + 1);
         if (nodes) {
             exchange(w, k);
             copy(w, k, false, true);

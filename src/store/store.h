@@ -103,6 +103,29 @@ int sluice_store_close(sluice_store *s);
  * its share. why names the call, the file and the offset. */
 int sluice_store_xfer(sluice_store *s, bool write, sluice_req *req, int n, int64_t *moved, sluice_reason *why);
 
+/* Local. The same in two halves, so that the caller can do something else while the first requests (up to facts.depth)
+ * are under way, if the store can carry them out meanwhile. The requests, what they describe and x stay where they are
+ * until the end, which must come even if the result is of no interest; the thread uses the store for nothing else until
+ * then. After a begin that failed there is no end. */
+typedef struct sluice_xfer_slot {
+    sluice_req *req;  /* its result is what has been moved so far */
+    int piece;        /* place in its vector: this piece, */
+    size_t skip;      /* this byte of it */
+    int zeros, tries; /* calls in a row that found nothing, that were told to come again */
+    struct iovec part;
+} sluice_xfer_slot;
+typedef struct sluice_xfer {
+    sluice_store *store;
+    bool write;
+    sluice_req *req, *failed;   /* failed: the one that the error belongs to */
+    int n, next, depth, active; /* requests; the first that is not under way yet; how many may be, and are */
+    int started, error;         /* what submit said; of the transfer */
+    sluice_xfer_slot slot[SLUICE_STORE_DEPTH];
+    sluice_req call[SLUICE_STORE_DEPTH];
+} sluice_xfer;
+int sluice_store_begin(sluice_xfer *x, sluice_store *s, bool write, sluice_req *req, int n, sluice_reason *why);
+int sluice_store_end(sluice_xfer *x, int64_t *moved, sluice_reason *why);
+
 /* Local. One piece. */
 int sluice_store_read(sluice_store *s, int64_t off, void *buf, int64_t len, sluice_reason *why);
 int sluice_store_write(sluice_store *s, int64_t off, const void *buf, int64_t len, sluice_reason *why);

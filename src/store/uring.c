@@ -3,7 +3,8 @@
  * What is in the page cache gains nothing from a ring, and writes lose by it: file systems let one write at a time
  * into a file and have the ring's worker threads queue for that. So this is the posix store, with a ring for what must
  * wait for a disk. A batch of reads is tried first by calls that return rather than wait; those that would have to wait
- * are sent to the ring together. On file systems in memory nothing waits, and there the depth is 1.
+ * are sent to the ring together, and so is a single long one, so that the caller can do something else meanwhile. On
+ * file systems in memory nothing waits, and there the depth is 1.
  *
  * The ring is made for the first batch that needs it. If that fails (limits on descriptors or locked memory), or if the
  * ring stops taking requests, the requests are carried out one by one, and so are all later ones. A child process does
@@ -30,7 +31,8 @@ typedef struct uring {
     pid_t owner;
 } uring;
 
-#define IN_RING INT64_MIN /* the result of a request while the ring has it */
+enum { LONG = 256 << 10 }; /* of a read this long the ring's part is not noticed */
+#define IN_RING INT64_MIN  /* the result of a request while the ring has it */
 
 /* Takes one result. There is no way back while the ring has our memory: whatever stops the waiting, go on. */
 static void reap(uring *u) {
@@ -91,7 +93,7 @@ static void call(uring *u, sluice_req *req, int n) {
 
 static int uring_submit(sluice_store *s, bool write, sluice_req *req, int n) {
     uring *u = (uring *)s;
-    if (write || n == 1) return sluice_posix_submit(s, write, req, n);
+    if (write || (n == 1 && req->len < LONG)) return sluice_posix_submit(s, write, req, n);
     int cold = 0;
     for (int i = 0; i < n; i++) {
         ssize_t r = preadv2(u->p.fd, req[i].iov, req[i].niov, req[i].off, RWF_NOWAIT);
@@ -99,7 +101,7 @@ static int uring_submit(sluice_store *s, bool write, sluice_req *req, int n) {
         cold += r < 0;
     }
     if (!cold) return 0;
-    if (cold == 1 || getpid() != u->owner) {
+    if ((cold == 1 && n > 1) || getpid() != u->owner) {
         call(u, req, n);
         return 0;
     }

@@ -4,6 +4,7 @@
  * round aims a call at the next bytes of each slot, submits all, waits, and settles each result: forward by what was
  * moved, the same again, zeros behind the end of the file, or an error. Slots that are done take the next requests. An
  * error ends the walk after its round, so that everything that was started is counted and nothing is left in flight.
+ * Between the submission of the first round and the wait for it the caller may do something else.
  */
 #include "store/store.h"
 #include <errno.h>
@@ -17,13 +18,7 @@ enum {
     TRIES = 64 + 10000 /* and give up when that took ten seconds */
 };
 
-typedef struct slot {
-    sluice_req *req;  /* its result is what has been moved so far */
-    int piece;        /* place in its vector: this piece, */
-    size_t skip;      /* this byte of it */
-    int zeros, tries; /* calls in a row that found nothing, that were told to come again */
-    struct iovec part;
-} slot;
+typedef sluice_xfer_slot slot;
 
 /* The call that comes next for a slot: whole pieces of the vector as they stand; where it begins or ends inside a
  * piece, that piece alone. Its length is 0 if the vector is shorter than the request. */
@@ -90,58 +85,86 @@ static void give_way(int tries) {
         nanosleep(&(struct timespec){0, 1000000}, NULL);
 }
 
-/* One round. *failed is the slot that the error belongs to. */
-static int turn(sluice_store *s, bool write, slot *slots, int n, slot **failed) {
-    sluice_req call[SLUICE_STORE_DEPTH];
-    int err = 0, tries = 0;
-    for (int i = 0; i < n; i++) {
-        call[i] = aim(&slots[i]);
-        *failed = &slots[i];
-        if (!call[i].len) return SLUICE_E_ARGUMENT;
+/* Aims and submits a round. An error here is that of the transfer. */
+static void start(sluice_xfer *x) {
+    for (; x->active < x->depth && x->next < x->n; x->next++)
+        if (x->req[x->next].len) x->slot[x->active++] = (slot){.req = &x->req[x->next]};
+    for (int i = 0; i < x->active && !x->error; i++) {
+        x->call[i] = aim(&x->slot[i]);
+        x->failed = x->slot[i].req;
+        if (!x->call[i].len) x->error = SLUICE_E_ARGUMENT;
     }
-    int started = s->ops->submit(s, write, call, n);
-    if (!started) err = s->ops->wait(s, call, n);
-    *failed = slots;
-    if (err) return err;
-    for (int i = 0; i < n; i++) {
-        if (started) call[i].result = started;
-        int e = settle(s, write, &slots[i], &call[i]);
-        if (e && !err) {
-            err = e;
-            *failed = &slots[i];
+    if (x->active && !x->error) x->started = x->store->ops->submit(x->store, x->write, x->call, x->active);
+}
+
+/* Waits for the round and settles it. */
+static void settle_round(sluice_xfer *x) {
+    int tries = 0, left = 0;
+    x->failed = x->slot[0].req;
+    if (!x->started) x->error = x->store->ops->wait(x->store, x->call, x->active);
+    if (x->error) return;
+    for (int i = 0; i < x->active; i++) {
+        slot *t = &x->slot[i];
+        if (x->started) x->call[i].result = x->started;
+        int err = settle(x->store, x->write, t, &x->call[i]);
+        if (err && !x->error) {
+            x->error = err;
+            x->failed = t->req;
         }
-        if (slots[i].tries > tries) tries = slots[i].tries;
+        if (t->tries > tries) tries = t->tries;
+        if (t->req->result < t->req->len) x->slot[left++] = *t;
     }
-    if (tries && !err) give_way(tries);
-    return err;
+    x->active = left;
+    if (tries && !x->error) give_way(tries);
+}
+
+static const char *name_of(bool write) { return write ? "write" : "read"; }
+
+/* Requests make sense. */
+static int check(const sluice_store *s, bool write, const sluice_req *req, int n, sluice_reason *why) {
+    int64_t end, total = 0;
+    for (int i = 0; i < n; i++) {
+        if (req[i].off < 0 || req[i].len < 0)
+            return sluice_store_refuse(why, SLUICE_E_ARGUMENT, name_of(write), s->name, req[i].off);
+        if (!sluice_add(req[i].off, req[i].len, &end) || !sluice_add(total, req[i].len, &total))
+            return sluice_store_refuse(why, SLUICE_E_OVERFLOW, name_of(write), s->name, req[i].off);
+    }
+    return 0;
+}
+
+int sluice_store_begin(sluice_xfer *x, sluice_store *s, bool write, sluice_req *req, int n, sluice_reason *why) {
+    x->n = x->next = x->active = 0;
+    int err = check(s, write, req, n, why);
+    if (err) return err;
+    for (int i = 0; i < n; i++) req[i].result = 0;
+    x->store = s;
+    x->write = write;
+    x->req = req;
+    x->n = n;
+    x->depth = s->facts.depth < SLUICE_STORE_DEPTH ? s->facts.depth : SLUICE_STORE_DEPTH;
+    x->error = 0;
+    start(x);
+    return 0;
+}
+
+int sluice_store_end(sluice_xfer *x, int64_t *moved, sluice_reason *why) {
+    while (x->active && !x->error) {
+        settle_round(x);
+        if (!x->error) start(x);
+    }
+    int64_t sum = 0;
+    for (int i = 0; i < x->n; i++) sum += x->req[i].result;
+    if (moved) *moved = sum;
+    if (x->n && x->error)
+        sluice_store_refuse(why, x->error, name_of(x->write), x->store->name, x->failed->off + x->failed->result);
+    return x->n ? x->error : 0;
 }
 
 int sluice_store_xfer(sluice_store *s, bool write, sluice_req *req, int n, int64_t *moved, sluice_reason *why) {
-    slot slots[SLUICE_STORE_DEPTH], *failed = NULL;
-    const char *name = write ? "write" : "read";
-    int depth = s->facts.depth < SLUICE_STORE_DEPTH ? s->facts.depth : SLUICE_STORE_DEPTH, active = 0, err = 0;
-    int64_t end, total = 0;
+    sluice_xfer x;
     if (moved) *moved = 0;
-    for (int i = 0; i < n; i++) {
-        if (req[i].off < 0 || req[i].len < 0)
-            return sluice_store_refuse(why, SLUICE_E_ARGUMENT, name, s->name, req[i].off);
-        if (!sluice_add(req[i].off, req[i].len, &end) || !sluice_add(total, req[i].len, &total))
-            return sluice_store_refuse(why, SLUICE_E_OVERFLOW, name, s->name, req[i].off);
-        req[i].result = 0;
-    }
-    for (int next = 0; !err;) {
-        for (; active < depth && next < n; next++)
-            if (req[next].len) slots[active++] = (slot){.req = &req[next]};
-        if (!active) break;
-        err = turn(s, write, slots, active, &failed);
-        if (err) sluice_store_refuse(why, err, name, s->name, failed->req->off + failed->req->result);
-        int left = 0;
-        for (int i = 0; i < active; i++)
-            if (slots[i].req->result < slots[i].req->len) slots[left++] = slots[i];
-        active = left;
-    }
-    for (int i = 0; i < n && moved; i++) *moved += req[i].result;
-    return err;
+    int err = sluice_store_begin(&x, s, write, req, n, why);
+    return err ? err : sluice_store_end(&x, moved, why);
 }
 
 int sluice_store_read(sluice_store *s, int64_t off, void *buf, int64_t len, sluice_reason *why) {
