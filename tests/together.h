@@ -39,7 +39,7 @@ typedef struct board {
 static board *together;
 static int rank, size;
 static char path[64];                /* a file of our own, gone in the end */
-static char doing[200] = "starting"; /* what a message says of the case */
+static char doing[256] = "starting"; /* what a message says of the case */
 
 static void fail(const char *format, ...) __attribute__((format(printf, 1, 2)));
 static void fail(const char *format, ...) {
