@@ -1,25 +1,15 @@
 /* ranks: 2 3 4 */
 /* collective_again.c: a process that sees its last pattern again may think that the others do, too. When they turn out
  * to do something else, such that two write the same rows, the higher rank must still win, each time. */
-#include "array/array.h"
-#include "sluice_mpi.h"
-#include "support/unit.h"
-#include <string.h>
-#include <unistd.h>
+#include "collective_common.h"
 
 enum { ROWS = 16, COLS = 64, TIMES = 60 };
 
 int main(int argc, char **argv) {
-    int rank, size, pid = (int)getpid();
-    char path[64];
-    MPI_Init(&argc, &argv);
-    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-    MPI_Comm_size(MPI_COMM_WORLD, &size);
-    MPI_Bcast(&pid, 1, MPI_INT, 0, MPI_COMM_WORLD);
-    snprintf(path, sizeof path, "collective_again.%d", pid);
+    begin(&argc, &argv, "collective_again");
     sluice_desc d = {.shape = {2, SLUICE_ROW_MAJOR, 1, 0, {ROWS, COLS}}};
     sluice_array *a;
-    if (sluice_create_all(&a, MPI_COMM_WORLD, path, &d, &(sluice_options){.replace = 1})) MPI_Abort(MPI_COMM_WORLD, 1);
+    must(sluice_create_all(&a, MPI_COMM_WORLD, path, &d, &(sluice_options){.replace = 1}));
     a->collective->together.way = SLUICE_WAY_OWN;
     for (int i = 0; i < TIMES; i++) {
         unsigned char buf[COLS], now[COLS];
@@ -36,10 +26,6 @@ int main(int argc, char **argv) {
             sluice_group_meet(a->collective->group); /* no one writes again before all have looked */
         }
     }
-    CHECK(!sluice_close(a), "%s", sluice_errmsg());
-    if (rank == 0) unlink(path);
-    int all;
-    MPI_Allreduce(&failures, &all, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
-    MPI_Finalize();
-    return all != 0;
+    must(sluice_close(a));
+    return finish();
 }

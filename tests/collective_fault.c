@@ -15,8 +15,7 @@ enum { ROWS = 60, COLS = 60, ELEM = 4, HEADER = 100, SIZE = HEADER + ROWS * COLS
 enum { MAX_PARTS = 3, ROOM = 4 * SIZE, POISON = 0xFA };
 
 static int64_t faults, turn; /* turn: which sections */
-static char path[64];
-static int disk; /* the file as this test sees it */
+static int disk;             /* the file as this test sees it */
 static unsigned char *buf;
 static unsigned char owner[SIZE]; /* 1 + the highest rank that names the byte; 0 = nobody */
 
@@ -554,12 +553,9 @@ static pick pick_for(const handle *h, bool all) {
 }
 
 int main(int argc, char **argv) {
-    together_start(&argc, &argv);
+    together_start(&argc, &argv, "collective_fault");
     const char *told = getenv("SLUICE_FAULTS");
     int64_t goal = told ? atoll(told) : 0;
-    int pid = (int)getpid();
-    MPI_Bcast(&pid, 1, MPI_INT, 0, MPI_COMM_WORLD);
-    snprintf(path, sizeof path, "collective_fault.%d", pid);
     buf = malloc(ROOM);
     disk = rank == 0 ? open(path, O_RDWR | O_CREAT | O_EXCL, 0600) : -1;
     if (rank == 0) set_file();
@@ -582,7 +578,6 @@ int main(int argc, char **argv) {
     for (int i = 0; i < n; i++)
         if (sluice_close(h[i].a)) fail("close: %s", sluice_errmsg());
     if (sluice_mem_live() != live) fail("memory is not given back");
-    if (rank == 0) unlink(path);
     if (rank == 0) printf("%lld faults on %d ranks\n", (long long)faults, size);
     return together_end();
 }

@@ -1,16 +1,9 @@
 /* ranks: 1 2 3 */
 /* collective_open.c: every allocation of making, opening and closing an array together fails once, on every process.
  * All return the same error and sentence, or all succeed; nothing leaks, and the next attempt succeeds. */
-#include "array/array.h"
-#include "sluice_mpi.h"
-#include "support/unit.h"
-#include <string.h>
-#include <unistd.h>
+#include "collective_common.h"
 
 enum { COLS = 64, MOST = 200 };
-
-static int rank, size;
-static char path[64];
 
 /* A number for the error and its sentence, which must be the same everywhere. */
 static int64_t outcome(int err) {
@@ -44,13 +37,8 @@ static bool once(bool create, int who, int64_t n) {
 }
 
 int main(int argc, char **argv) {
-    int pid = (int)getpid(), all;
     int64_t faults = 0;
-    MPI_Init(&argc, &argv);
-    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-    MPI_Comm_size(MPI_COMM_WORLD, &size);
-    MPI_Bcast(&pid, 1, MPI_INT, 0, MPI_COMM_WORLD);
-    snprintf(path, sizeof path, "collective_open.%d", pid);
+    begin(&argc, &argv, "collective_open");
     for (int create = 1; create >= 0; create--)
         for (int who = 0; who < size; who++) {
             int64_t n = 1;
@@ -58,11 +46,6 @@ int main(int argc, char **argv) {
             CHECK(n > 3 && n < MOST, "%lld allocations", (long long)n);
             faults += n - 1;
         }
-    if (rank == 0) {
-        printf("%lld faults\n", (long long)faults);
-        unlink(path);
-    }
-    MPI_Allreduce(&failures, &all, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
-    MPI_Finalize();
-    return all != 0;
+    if (rank == 0) printf("%lld faults\n", (long long)faults);
+    return finish();
 }

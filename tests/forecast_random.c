@@ -4,31 +4,19 @@
 #include "array/array.h"
 #include "io/predict.h"
 #include "sluice_mpi.h"
-#include "support/random.h"
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
+#include "support/requests.h"
+#include "together.h"
+#include <errno.h>
 
-enum { MAX_RANKS = 16, MAX_DIMS = 3, PAGE = 4096 };
+enum { MAX_DIMS = 3, PAGE = 4096, ROOM = 4 << 20 };
 
-static int rank, size, failures;
 static uint64_t seed;
 static int64_t step;
 static unsigned char *buf;
 static struct { int64_t two_phase, own, mapped, conflicts, prereads, messages, many_rounds; } seen;
 
-static void must(int err, const char *what) {
-    if (!err) return;
-    printf("rank %d of %d, seed %llu, step %lld: %s: %s\n", rank, size, (unsigned long long)seed, (long long)step, what,
-           sluice_errmsg());
-    MPI_Abort(MPI_COMM_WORLD, 1);
-}
-
 static void same(const char *what, int64_t foretold, int64_t done) {
-    if (foretold == done || failures++ >= 10) return;
-    printf("rank %d of %d, seed %llu, step %lld: %s: %lld, foretold %lld\n", rank, size, (unsigned long long)seed,
-           (long long)step, what, (long long)done, (long long)foretold);
+    if (foretold != done) fail("%s: %lld, foretold %lld", what, (long long)done, (long long)foretold);
 }
 
 /* What the call did, beside what was foretold. */
@@ -52,33 +40,18 @@ static void compare(const sluice_counts *f, const sluice_counts *was, const slui
 }
 
 static void draw_way(chance *c, sluice_array *a) {
-    sluice_together *t = &a->collective->together;
-    t->way = (sluice_way)chance_draw(c, 0, 2);
-    t->division = (sluice_division)chance_draw(c, 0, 4);
-    t->exchange = (sluice_exchange)chance_draw(c, 0, 2);
-    t->aggregators = (int)chance_draw(c, 0, size);
-    t->align = chance_once_in(c, 3) ? chance_draw(c, 1, 300) : 0;
-    t->block = chance_draw(c, 0, 3);
-    t->no_pipeline = chance_once_in(c, 3);
+    draw_together(&a->collective->together, c, size);
     a->io.no_map = chance_once_in(c, 2);
     a->io.method = (sluice_method)chance_draw(c, 0, 4);
 }
 
-static void draw_request(chance *c, sluice_range *range, const sluice_shape *s) {
-    for (int d = 0; d < s->ndims; d++) {
-        int64_t every = chance_once_in(c, 3) ? chance_draw(c, 1, 4) : 1, start = chance_draw(c, 0, s->dim[d] - 1),
-                most = (s->dim[d] - start + every - 1) / every;
-        range[d] = (sluice_range){start, chance_once_in(c, 20) ? 0 : chance_draw(c, 1, most), every};
-    }
-}
-
-static sluice_prospect look(sluice_array *a, bool write, const sluice_set *request, bool *cached) {
+static sluice_prospect look(sluice_array *a, bool write, const sluice_set *wanted, bool *cached) {
     const sluice_collective *t = a->collective;
     const sluice_group *g = t->group;
     const sluice_shape *s = &a->desc.shape;
     int64_t end = sluice_desc_end(&a->desc), slowest = s->dim[s->order == SLUICE_ROW_MAJOR ? 0 : s->ndims - 1];
     for (int r = 0; r < size; r++)
-        cached[r] = request[r].size && sluice_io_reachable(&a->io, false, &request[r], false) &&
+        cached[r] = wanted[r].size && sluice_io_reachable(&a->io, false, &wanted[r], false) &&
                     (!write || sluice_map_writable(a->io.map));
     return (sluice_prospect){.facts = {.write = write,
                                        .size = size,
@@ -93,28 +66,28 @@ static sluice_prospect look(sluice_array *a, bool write, const sluice_set *reque
                                        .end = end,
                                        .slab = (end - s->header) / slowest},
                              .own = sluice_io_choose(&a->io, write),
-                             .request = request,
+                             .request = wanted,
                              .cached = cached,
                              .mapped = a->io.method == SLUICE_MAPPED};
 }
 
 static void one_call(chance *c, sluice_array *a, int64_t *room) {
     sluice_range range[MAX_RANKS][MAX_DIMS];
-    sluice_set request[MAX_RANKS] = {{0}};
+    sluice_set wanted[MAX_RANKS] = {{0}};
     bool cached[MAX_RANKS], write = chance_once_in(c, 2), alike = chance_once_in(c, 5);
     sluice_forecast f;
     sluice_counts was, is;
     sluice_reason why;
+    snprintf(doing, sizeof doing, "seed %llu, step %lld", (unsigned long long)seed, (long long)step);
+    watch();
     for (int r = 0; r < size; r++) {
-        draw_request(c, range[r], &a->desc.shape);
+        draw_section(range[r], c, &a->desc.shape);
         if (alike) memcpy(range[r], range[0], sizeof range[r]);
-        must(sluice_set_section(&request[r], &a->desc.shape, range[r], NULL), "section");
+        must(sluice_set_section(&wanted[r], &a->desc.shape, range[r], NULL), "section");
     }
-    sluice_prospect p = look(a, write, request, cached);
-    if (sluice_forecast_make(&f, &p, &why)) {
-        printf("rank %d, step %lld: no forecast: %s\n", rank, (long long)step, why.text);
-        MPI_Abort(MPI_COMM_WORLD, 1);
-    }
+    sluice_prospect p = look(a, write, wanted, cached);
+    int err = sluice_forecast_make(&f, &p, &why);
+    must(err ? sluice_errmsg_set(&why) : 0, "forecast");
     sluice_count(a, &was);
     must(write ? sluice_write_all(a, range[rank], buf) : sluice_read_all(a, range[rank], buf), "call");
     sluice_count(a, &is);
@@ -125,7 +98,7 @@ static void one_call(chance *c, sluice_array *a, int64_t *room) {
         seen.mapped += f.of[r].counts.mapped_read + f.of[r].counts.mapped_written > 0;
         seen.prereads += f.of[r].counts.preread > 0;
         seen.messages += f.of[r].counts.messages;
-        sluice_set_free(&request[r]);
+        sluice_set_free(&wanted[r]);
     }
     seen.two_phase += f.two_phase;
     seen.own += !f.two_phase;
@@ -145,7 +118,7 @@ static void fetch(sluice_array *a) {
     sluice_set_free(&all);
 }
 
-static void session(chance *c, const char *path, int nodes, int steps) {
+static void session(chance *c, int nodes, int steps) {
     sluice_desc d = {.shape = {.ndims = (int)chance_draw(c, 1, MAX_DIMS),
                                .order = chance_once_in(c, 2) ? SLUICE_COLUMN_MAJOR : SLUICE_ROW_MAJOR,
                                .elem = chance_draw(c, 1, 9),
@@ -171,38 +144,25 @@ static void session(chance *c, const char *path, int nodes, int steps) {
 }
 
 int main(int argc, char **argv) {
-    char path[64];
-    MPI_Init(&argc, &argv);
-    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-    MPI_Comm_size(MPI_COMM_WORLD, &size);
-    seed = chance_default_seed("SLUICE_SEED");
-    MPI_Bcast(&seed, 1, MPI_UINT64_T, 0, MPI_COMM_WORLD);
-    int pid = (int)getpid();
-    MPI_Bcast(&pid, 1, MPI_INT, 0, MPI_COMM_WORLD);
-    snprintf(path, sizeof path, "forecast_random.%d", pid);
-    if (rank == 0) printf("seed %llu\n", (unsigned long long)seed);
-    buf = calloc(1, 4 << 20);
-    if (!buf) MPI_Abort(MPI_COMM_WORLD, 1);
+    together_start(&argc, &argv, "forecast_random");
+    int steps = together_cases(60);
+    seed = together_seed();
+    buf = calloc(1, ROOM);
+    if (!buf) must(-ENOMEM, "buffer");
     int64_t live = sluice_mem_live();
     chance c = {0};
     chance_seed(&c, seed);
-    for (int many = argc > 1 ? atoi(argv[1]) : 1; many; many--) {
-        for (int i = 0; i < 4; i++) session(&c, path, 0, 60);
-        for (int nodes = 2; nodes <= size && nodes <= 3; nodes++) session(&c, path, nodes, 25);
-        if (size > 3) session(&c, path, size, 15);
-    }
+    for (int i = 0; i < 4; i++) session(&c, 0, steps);
+    for (int nodes = 2; nodes <= size && nodes <= 3; nodes++) session(&c, nodes, steps * 2 / 5);
+    if (size > 3) session(&c, size, steps / 4);
     same("memory that is not given back", 0, sluice_mem_live() - live);
-    if (rank == 0) {
-        unlink(path);
+    if (rank == 0)
         printf(
             "%lld calls two-phase, %lld own; %lld mapped, %lld conflicts, %lld prereads, %lld messages, %lld of many "
             "rounds\n",
             (long long)seen.two_phase, (long long)seen.own, (long long)seen.mapped, (long long)seen.conflicts,
             (long long)seen.prereads, (long long)seen.messages, (long long)seen.many_rounds);
-    }
     chance_free(&c);
-    int all;
-    MPI_Allreduce(&failures, &all, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
-    MPI_Finalize();
-    return all != 0;
+    free(buf);
+    return together_end();
 }

@@ -351,7 +351,7 @@ int main(int argc, char **argv) {
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
-    unsigned long long start[2] = {chance_default_seed("SLUICE_SEED"), (unsigned long long)getpid()};
+    unsigned long long start[2] = {chance_default_seed("SLUICE_TEST_SEED"), (unsigned long long)getpid()};
     MPI_Bcast(start, 2, MPI_UNSIGNED_LONG_LONG, 0, MPI_COMM_WORLD);
     snprintf(path, sizeof path, "passion_global.%llu", start[1]);
     if (rank == 0) printf("seed %llu\n", start[0]);

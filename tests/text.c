@@ -189,7 +189,7 @@ static void test_random(void) {
     enum { EXTENT = 200 };
     static char text[1 << 16], again[1 << 16];
     static grove g;
-    uint64_t seed = chance_default_seed("SLUICE_SEED");
+    uint64_t seed = chance_default_seed("SLUICE_TEST_SEED");
     printf("seed %llu\n", (unsigned long long)seed);
     chance c = {0};
     for (int i = 0; i < 3000; i++) {

@@ -1,10 +1,11 @@
 /* together.h: what tests of several processes share: a board in shared memory, on which each posts what it got, a place
- * to meet that needs no MPI (whose waits cost a time slice where processes outnumber cores), and a watchdog.
- */
+ * to meet that needs no MPI (whose waits cost a time slice where processes outnumber cores), a file, chance that is the
+ * same for all, and a watchdog. */
 #ifndef SLUICE_TESTS_TOGETHER_H
 #define SLUICE_TESTS_TOGETHER_H
 
-#include "sluice_io.h"
+#include "sluice.h"
+#include "support/random.h"
 #include <execinfo.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -37,7 +38,8 @@ typedef struct board {
 
 static board *together;
 static int rank, size;
-static char doing[200] = "starting"; /* what a message says of the case */
+static char path[64];                /* a file of our own, gone in the end */
+static char doing[256] = "starting"; /* what a message says of the case */
 
 static void fail(const char *format, ...) __attribute__((format(printf, 1, 2)));
 static void fail(const char *format, ...) {
@@ -53,7 +55,7 @@ static void fail(const char *format, ...) {
 
 static void must(int err, const char *what) {
     if (!err) return;
-    printf("rank %d of %d: %s: %s: error %d\n", rank, size, doing, what, err);
+    printf("rank %d of %d: %s: %s: error %d: %s\n", rank, size, doing, what, err, sluice_errmsg());
     fflush(stdout);
     MPI_Abort(MPI_COMM_WORLD, 1);
 }
@@ -71,10 +73,10 @@ static void meet(void) {
     }
 }
 
-static post *mine(void) { return &together->post[rank]; }
+static inline post *mine(void) { return &together->post[rank]; }
 
 /* Each rank has posted an error and a sentence: they are the same. */
-static void compare_answers(void) {
+static inline void compare_answers(void) {
     const post *first = &together->post[0];
     if (mine()->error != first->error) fail("error %d here, %d on rank 0", mine()->error, first->error);
     if (mine()->error && strcmp(mine()->text, first->text)) fail("\"%s\", on rank 0 \"%s\"", mine()->text, first->text);
@@ -93,7 +95,7 @@ static void bark(int signal_number) {
 /* A step begins, described by `doing`. */
 static void watch(void) { alarm(PATIENCE); }
 
-static void together_start(int *argc, char ***argv) {
+static void together_start(int *argc, char ***argv, const char *test) {
     char name[64];
     void *frame[1];
     MPI_Init(argc, argv);
@@ -102,6 +104,7 @@ static void together_start(int *argc, char ***argv) {
     if (size > MAX_RANKS) MPI_Abort(MPI_COMM_WORLD, 1);
     int pid = (int)getpid();
     MPI_Bcast(&pid, 1, MPI_INT, 0, MPI_COMM_WORLD);
+    snprintf(path, sizeof path, "%s.%d", test, pid);
     snprintf(name, sizeof name, "/sluice-test-%d", pid);
     int fd = rank == 0 ? shm_open(name, O_RDWR | O_CREAT | O_EXCL, 0600) : -1;
     if (rank == 0 && ftruncate(fd, sizeof(board))) MPI_Abort(MPI_COMM_WORLD, 1);
@@ -117,9 +120,22 @@ static void together_start(int *argc, char ***argv) {
     watch();
 }
 
+/* The seed of this run, which rank 0 tells, and how many cases are asked for instead of `usual`. */
+static inline uint64_t together_seed(void) {
+    uint64_t seed = chance_default_seed("SLUICE_TEST_SEED");
+    MPI_Bcast(&seed, 1, MPI_UINT64_T, 0, MPI_COMM_WORLD);
+    if (rank == 0) printf("seed %llu\n", (unsigned long long)seed);
+    return seed;
+}
+static inline int together_cases(int usual) {
+    const char *asked = getenv("SLUICE_TEST_CASES");
+    return asked ? atoi(asked) : usual;
+}
+
 /* The exit status. */
 static int together_end(void) {
     meet();
+    if (rank == 0) unlink(path);
     int failures = together->failures;
     if (failures && rank == 0) printf("%d failures\n", failures);
     alarm(0);

@@ -205,7 +205,7 @@ static void damage(const unsigned char *form, size_t len) {
 static void test_random(void) {
     enum { EXTENT = 300, CASES = 1500 };
     static grove g;
-    uint64_t seed = chance_default_seed("SLUICE_SEED");
+    uint64_t seed = chance_default_seed("SLUICE_TEST_SEED");
     printf("seed %llu\n", (unsigned long long)seed);
     chance c = {0};
     for (size_t i = 0; i < sizeof exact / sizeof *exact; i++)
