@@ -15,6 +15,8 @@
  *
  *     layout.c     which bytes of the array each has       striped:1M:4
  *     notation.c   numbers and distributions as people write them
+ *     manifest.c   what a folder of subfiles says          {"format": "sluice", "version": 1, ...}
+ *     target.c     where targets lie, by name              fast=/mnt/ssd
  *
  * As everywhere, a call that refuses leaves its outputs as they were.
  */
@@ -176,5 +178,54 @@ int sluice_layout_meet(const sluice_layout *l, const sluice_set *file, bool *hit
 
 /* Pure. The subfile of byte x of the array, 0 <= x < length. */
 int sluice_layout_owner(const sluice_layout *l, int64_t x);
+
+/* ---- Containers ---- */
+
+/* manifest.c. What manifest.json says of an array in subfiles. docs/FORMAT.md has the keys. Target names are 1 to 63
+ * letters, digits, '_', '-' and '.', not '.' first; "." alone is the container's own folder. */
+enum { SLUICE_MAX_MANIFEST = 16 << 20, SLUICE_MAX_TARGETS = 256 };
+typedef struct sluice_target_name {
+    char text[64];
+} sluice_target_name;
+typedef struct sluice_manifest {
+    char uuid[33];      /* 32 hexadecimal digits, the same for the life of the array */
+    int64_t generation; /* of the subfiles, from 1 on: each redistribution makes new ones */
+    sluice_desc desc;   /* settled; raw, without a header */
+    sluice_layout *layout;
+    int ntargets;
+    sluice_target_name *target;
+    int *place; /* of each subfile, the number of its target */
+} sluice_manifest;
+
+/* Local, for the uuid is drawn. A manifest for a new array, or, if `before` is given, for its next generation. d is
+ * settled first. `targets` are names with commas between, to which the subfiles go in turn; NULL or "": ".". */
+int sluice_manifest_make(sluice_manifest **out, const sluice_desc *d, const char *layout, const char *targets,
+                         const sluice_manifest *before, sluice_reason *why);
+void sluice_manifest_free(sluice_manifest *m);
+
+/* Pure. Reads the text of a manifest, which is hostile until all of it has been checked: SLUICE_E_FORMAT, _VERSION,
+ * or what is wrong with the layout in it. Time and memory are bounded whatever it says. */
+int sluice_manifest_parse(sluice_manifest **out, const char *text, int64_t len, sluice_reason *why);
+
+/* Pure. The text, the same for the same manifest, in memory that the caller gives back. */
+int sluice_manifest_format(const sluice_manifest *m, char **text, int64_t *len, sluice_reason *why);
+
+/* Pure. The name of subfile i: 2.17, or, where others have files too, c0ffee...2.17 with the uuid before it. */
+typedef struct sluice_subfile_name {
+    char text[64];
+} sluice_subfile_name;
+sluice_subfile_name sluice_manifest_name(const sluice_manifest *m, int i);
+
+/* target.c. Pure. Whether these len bytes are a name. */
+bool sluice_target_valid(const char *name, size_t len);
+
+/* target.c. Local. The folder that a target other than "." is bound to: by `bindings` ("fast=/ssd,slow=/disk"; may be
+ * NULL), else by SLUICE_TARGETS in the environment, else by a line "fast = /ssd" of the file sluice/targets in
+ * $XDG_CONFIG_HOME or ~/.config. SLUICE_E_ARGUMENT if by none, with a sentence that says how to bind it; and for a
+ * binding that cannot be read. */
+typedef struct sluice_target_path {
+    char text[4096];
+} sluice_target_path;
+int sluice_target_find(sluice_target_path *out, const char *name, const char *bindings, sluice_reason *why);
 
 #endif
