@@ -1,8 +1,9 @@
-/* base.h: what every layer stands on: errors, memory, checked 64-bit arithmetic.
+/* base.h: what every layer stands on: errors, memory, system calls on names, checked 64-bit arithmetic.
  *
  * Memory goes through one seam. It counts live bytes, so that tests can prove that nothing leaks and that a bound
  * holds, and it can be told to fail the n-th request, so that tests can walk every error path; limits of work can be
- * lowered for the same reason. These numbers are atomic, and the only state of this layer.
+ * lowered for the same reason. The calls that change folders have a seam of the same kind (sys.c). Atomic numbers of
+ * these seams are the only state of this layer.
  */
 #ifndef SLUICE_BASE_H
 #define SLUICE_BASE_H
@@ -38,6 +39,24 @@ void sluice_mem_fail_nth(int64_t n);
 /* A limit of work; or the lower one that a test has set, so that it can walk what happens past it. INT64_MAX: none. */
 int64_t sluice_work_limit(int64_t limit);
 void sluice_work_limit_set(int64_t most);
+
+/* sys.c. System calls on names in an open folder, AT_FDCWD too: the result, or -errno. open adds O_CLOEXEC; sync is
+ * fsync, of folders too; rename takes the place of what is there, rename_new is -EEXIST if there is anything. */
+int sluice_sys_open(int folder, const char *name, int flags, unsigned mode);
+int sluice_sys_read(int fd, void *buf, size_t n);
+int sluice_sys_write(int fd, const void *buf, size_t n);
+int sluice_sys_resize(int fd, int64_t size);
+int sluice_sys_sync(int fd);
+int sluice_sys_mkdir(int folder, const char *name);
+int sluice_sys_unlink(int folder, const char *name);
+int sluice_sys_rmdir(int folder, const char *name);
+int sluice_sys_rename(int folder, const char *from, const char *to);
+int sluice_sys_rename_new(int folder, const char *from, const char *to);
+
+/* Such calls made so far. fault(n, error): the n-th from now fails with -error and does nothing, or, if error is 0,
+ * ends the process before it does anything; n = 0: none does. */
+int64_t sluice_sys_calls(void);
+void sluice_sys_fault(int64_t n, int error);
 
 /* *r = a op b; false if that does not fit in an int64_t. */
 static inline bool sluice_add(int64_t a, int64_t b, int64_t *r) { return !__builtin_add_overflow(a, b, r); }

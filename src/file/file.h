@@ -1,4 +1,4 @@
-/* file.h: what a file says about the array in it.
+/* file.h: what files say about the array in them.
  *
  * A plain file is a header of any size and the elements. For a raw file the caller knows everything; a NumPy .npy
  * file (versions 1.0 to 3.0) says it in its header, which is read as a hostile text: every number is checked before
@@ -10,6 +10,13 @@
  *     literal.c    the bits of Python that both are made of
  *     desc.c       a description that does not contradict itself
  *     type.c       types by name                           float32, <f4
+ *
+ * An array may also be spread over several files, its subfiles:
+ *
+ *     layout.c     which bytes of the array each has       striped:1M:4
+ *     notation.c   numbers and distributions as people write them
+ *     manifest.c   what a folder of subfiles says          {"format": "sluice", "version": 1, ...}
+ *     target.c     where targets lie, by name              fast=/mnt/ssd
  *
  * As everywhere, a call that refuses leaves its outputs as they were.
  */
@@ -101,5 +108,124 @@ typedef struct sluice_dtype {
     sluice_run text;
 } sluice_dtype;
 int sluice_dtype_parse(sluice_dtype *t, sluice_literal *l);
+
+/* ---- Layouts ---- */
+
+/* notation.c. Pure. A text being read; `why` gets the byte of it at which something is wrong, as position. */
+typedef struct sluice_notation {
+    const char *text;
+    int64_t pos;
+    sluice_reason *why;
+} sluice_notation;
+
+/* The next character after white space, 0 at the end; takes it if it is c; refuses with the message if it is not. */
+char sluice_notation_peek(sluice_notation *n);
+bool sluice_notation_accept(sluice_notation *n, char c);
+int sluice_notation_expect(sluice_notation *n, char c, const char *message);
+
+/* A number >= 0, perhaps with K, M, G or T; at most SLUICE_MAX_DIMS of them with x between, and where each starts. */
+int sluice_notation_number(sluice_notation *n, int64_t *value);
+int sluice_notation_extents(sluice_notation *n, int64_t *extent, int64_t *pos, int *count);
+
+/* The word of a distribution; false, and nothing read, if it is none. */
+bool sluice_notation_kind(sluice_notation *n, sluice_dist_kind *kind);
+
+/* A distribution of an array over a grid: block,cyclic(2)@2x2. Checked against the shape. The caller frees it. */
+typedef struct sluice_spread {
+    sluice_dist dist[SLUICE_MAX_DIMS];
+    int grid[SLUICE_MAX_DIMS];
+    int n;          /* parts */
+    int64_t *sizes; /* all those of GENBLOCK; owned */
+} sluice_spread;
+int sluice_notation_spread(sluice_notation *n, sluice_spread *out, const sluice_shape *shape);
+void sluice_spread_free(sluice_spread *s);
+
+/* layout.c. How the bytes of an array are dealt to subfiles. Byte k of subfile i is the k-th member of set[i], which
+ * are offsets in the elements as they would lie in one plain file without a header. The sets are a partition of [0,
+ * length); some may be empty. docs/FORMAT.md has the notation. */
+enum { SLUICE_MAX_SUBFILES = 65536, SLUICE_MAX_LAYOUT_TEXT = 65536 };
+typedef struct sluice_layout {
+    char *text;         /* as it was given */
+    sluice_shape shape; /* of the array; without a header */
+    int64_t length;     /* bytes of all elements */
+    int n;              /* subfiles */
+    sluice_set *set;
+    int64_t *base;        /* n + 1: where each subfile starts in the physical space, and where that ends */
+    sluice_shape space;   /* what is dealt: the array, or its elements or bytes in a row */
+    sluice_spread spread; /* how, unless by tiles or by families */
+    int64_t *tile;        /* by tiles; else NULL */
+    bool families;        /* by nested families in the text */
+} sluice_layout;
+
+/* Pure. Makes the layout of that text for arrays of that shape (its header is left out). Refuses, with the place in the
+ * text as position: SLUICE_E_SYNTAX, _ARGUMENT, what is said of partitions and sets of families, _COMPLEX for what
+ * takes too many families, _OVERFLOW. Time and memory are bounded whatever the text says. */
+int sluice_layout_parse(sluice_layout **out, const sluice_shape *shape, const char *text, sluice_reason *why);
+void sluice_layout_free(sluice_layout *l);
+
+/* Pure. The layout of the same text for another extent of the slowest dimension, if every subfile then holds what it
+ * held before, cut or continued: what is in the files stays where it is. Else SLUICE_E_ARGUMENT with the first byte
+ * that would have to move. Blocks whose size follows from the extent do that; what is dealt in turn does not. */
+int sluice_layout_resize(sluice_layout **out, const sluice_layout *l, int64_t extent, sluice_reason *why);
+
+/* Pure. The bytes `file` of the array, seen by subfile i: which of its bytes they are (*sub), and which of the bytes of
+ * `file`, counted from its first, they are (*ranks). The k-th of one is the k-th of the other. */
+int sluice_layout_split(const sluice_layout *l, const sluice_set *file, int i, sluice_set *sub, sluice_set *ranks);
+
+/* Pure. Marks the subfiles that may have a byte of `file`, which are all that have one, in hit[n], and returns how many
+ * they are. Costs little where `file` is a few pieces, however many subfiles there are. */
+int sluice_layout_meet(const sluice_layout *l, const sluice_set *file, bool *hit);
+
+/* Pure. The subfile of byte x of the array, 0 <= x < length. */
+int sluice_layout_owner(const sluice_layout *l, int64_t x);
+
+/* ---- Containers ---- */
+
+/* manifest.c. What manifest.json says of an array in subfiles. docs/FORMAT.md has the keys. Target names are 1 to 63
+ * letters, digits, '_', '-' and '.', not '.' first; "." alone is the container's own folder. */
+enum { SLUICE_MAX_MANIFEST = 16 << 20, SLUICE_MAX_TARGETS = 256 };
+typedef struct sluice_target_name {
+    char text[64];
+} sluice_target_name;
+typedef struct sluice_manifest {
+    char uuid[33];      /* 32 hexadecimal digits, the same for the life of the array */
+    int64_t generation; /* of the subfiles, from 1 on: each redistribution makes new ones */
+    sluice_desc desc;   /* settled; raw, without a header */
+    sluice_layout *layout;
+    int ntargets;
+    sluice_target_name *target;
+    int *place; /* of each subfile, the number of its target */
+} sluice_manifest;
+
+/* Local, for the uuid is drawn. A manifest for a new array, or, if `before` is given, for its next generation. d is
+ * settled first. `targets` are names with commas between, to which the subfiles go in turn; NULL or "": ".". */
+int sluice_manifest_make(sluice_manifest **out, const sluice_desc *d, const char *layout, const char *targets,
+                         const sluice_manifest *before, sluice_reason *why);
+void sluice_manifest_free(sluice_manifest *m);
+
+/* Pure. Reads the text of a manifest, which is hostile until all of it has been checked: SLUICE_E_FORMAT, _VERSION,
+ * or what is wrong with the layout in it. Time and memory are bounded whatever it says. */
+int sluice_manifest_parse(sluice_manifest **out, const char *text, int64_t len, sluice_reason *why);
+
+/* Pure. The text, the same for the same manifest, in memory that the caller gives back. */
+int sluice_manifest_format(const sluice_manifest *m, char **text, int64_t *len, sluice_reason *why);
+
+/* Pure. The name of subfile i: 2.17, or, where others have files too, c0ffee...2.17 with the uuid before it. */
+typedef struct sluice_subfile_name {
+    char text[64];
+} sluice_subfile_name;
+sluice_subfile_name sluice_manifest_name(const sluice_manifest *m, int i);
+
+/* target.c. Pure. Whether these len bytes are a name. */
+bool sluice_target_valid(const char *name, size_t len);
+
+/* target.c. Local. The folder that a target other than "." is bound to: by `bindings` ("fast=/ssd,slow=/disk"; may be
+ * NULL), else by SLUICE_TARGETS in the environment, else by a line "fast = /ssd" of the file sluice/targets in
+ * $XDG_CONFIG_HOME or ~/.config. SLUICE_E_ARGUMENT if by none, with a sentence that says how to bind it; and for a
+ * binding that cannot be read. */
+typedef struct sluice_target_path {
+    char text[4096];
+} sluice_target_path;
+int sluice_target_find(sluice_target_path *out, const char *name, const char *bindings, sluice_reason *why);
 
 #endif

@@ -3,18 +3,23 @@
 #include <errno.h>
 #include <string.h>
 
-/* Finds and names the element that shares a byte with element i. */
-static int refuse_shared(const sluice_partition *p, int i, sluice_reason *why) {
+/* The element of [first, last) that has byte x, or last. */
+static int who_has(const sluice_partition *p, int first, int last, int64_t x) {
+    while (first < last && !sluice_set_contains(&p->set[first], x)) first++;
+    return first;
+}
+
+/* Names two elements, one below `half` and one not, that share a byte; `low` and `high` are their unions. */
+static int refuse_shared(const sluice_partition *p, int half, const sluice_set *low, const sluice_set *high,
+                         sluice_reason *why) {
     sluice_set common = SLUICE_SET_EMPTY;
-    int err = 0;
-    for (int k = 0; k < i && !err; k++) {
-        err = sluice_set_intersect(&common, &p->set[k], &p->set[i]);
-        if (!err && common.size)
-            err = sluice_refuse(why, SLUICE_E_SHARED, i, "elements overlap: %d and %d both have byte %lld", k, i,
-                                (long long)sluice_set_lo(&common));
-    }
+    int err = sluice_set_intersect(&common, low, high);
+    const int64_t x = sluice_set_lo(&common);
     sluice_set_free(&common);
-    return err;
+    if (err) return err;
+    const int i = who_has(p, half, p->n, x);
+    return sluice_refuse(why, SLUICE_E_SHARED, i, "elements overlap: %d and %d both have byte %lld",
+                         who_has(p, 0, half, x), i, (long long)x);
 }
 
 static int refuse_gap(const sluice_set *all, int64_t period, sluice_reason *why) {
@@ -28,17 +33,18 @@ static int refuse_gap(const sluice_set *all, int64_t period, sluice_reason *why)
     return err;
 }
 
-/* *all = the union of elements [first, last), by halves; refuses if some share a byte. */
-static int unite(sluice_set *all, const sluice_partition *p, int first, int last, sluice_reason *why) {
+/* *all = the union of elements [first, last), by halves; refuses if some share a byte, or if the unions take more
+ * families in all than *budget. */
+static int unite(sluice_set *all, const sluice_partition *p, int first, int last, int64_t *budget, sluice_reason *why) {
     if (last - first == 1) return sluice_set_copy(all, &p->set[first]);
-    sluice_set high = SLUICE_SET_EMPTY;
-    int half = first + (last - first) / 2;
-    int err = unite(all, p, first, half, why);
-    if (!err) err = unite(&high, p, half, last, why);
-    int64_t low = all->size;
-    if (!err) err = sluice_set_union(all, all, &high);
-    if (!err && all->size - low < high.size)
-        for (int i = half; i < last && !err; i++) err = refuse_shared(p, i, why);
+    sluice_set low = SLUICE_SET_EMPTY, high = SLUICE_SET_EMPTY;
+    const int half = first + (last - first) / 2;
+    int err = unite(&low, p, first, half, budget, why);
+    if (!err) err = unite(&high, p, half, last, budget, why);
+    if (!err) err = sluice_set_union(all, &low, &high);
+    if (!err && all->size - low.size < high.size) err = refuse_shared(p, half, &low, &high, why);
+    if (!err && (*budget -= all->nnode) < 0) err = SLUICE_E_COMPLEX;
+    sluice_set_free(&low);
     sluice_set_free(&high);
     return err;
 }
@@ -46,8 +52,11 @@ static int unite(sluice_set *all, const sluice_partition *p, int first, int last
 int sluice_partition_check(sluice_partition *p, sluice_reason *why) {
     sluice_set all = SLUICE_SET_EMPTY;
     sluice_reason found = {.error = 0};
-    int64_t end = 0, past;
-    for (int i = 0; i < p->n; i++) end = sluice_max(end, sluice_set_hi(&p->set[i]));
+    int64_t end = 0, past, budget = SLUICE_SET_BUDGET;
+    for (int i = 0; i < p->n; i++) {
+        end = sluice_max(end, sluice_set_hi(&p->set[i]));
+        budget += (int64_t)p->set[i].nnode * 32; /* once in each halving */
+    }
     if (end == 0) return sluice_refuse(why, SLUICE_E_EMPTY, -1, "empty: no element has a byte");
     if (p->disp < 0 || p->period < 0)
         return sluice_refuse(why, SLUICE_E_ARGUMENT, -1, "displacement %lld or period %lld below 0", (long long)p->disp,
@@ -58,7 +67,7 @@ int sluice_partition_check(sluice_partition *p, sluice_reason *why) {
     int64_t period = p->period ? p->period : end;
     if (!sluice_add(p->disp, period, &past))
         return sluice_refuse(why, SLUICE_E_OVERFLOW, -1, "the first period ends past 2^63-1");
-    int err = unite(&all, p, 0, p->n, &found);
+    int err = unite(&all, p, 0, p->n, &budget, &found);
     if (!err && sluice_set_lo(&all) > 0)
         err = sluice_refuse(&found, SLUICE_E_START, -1, "does not start at 0: the first byte is %lld",
                             (long long)sluice_set_lo(&all));

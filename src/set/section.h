@@ -1,4 +1,4 @@
-/* section.h: boxes of an array as sets, shared by section.c and hpf.c. */
+/* section.h: boxes of an array as sets, shared by section.c, hpf.c and deal.c. */
 #ifndef SLUICE_SECTION_H
 #define SLUICE_SECTION_H
 
@@ -21,5 +21,15 @@ int sluice_section_shape(const sluice_shape *shape, int64_t *step, sluice_reason
  * that gave step[]. */
 int sluice_section_product(sluice_set *out, const sluice_shape *shape, const int64_t *step, const sluice_stripe *stripe,
                            sluice_reason *why);
+
+/* deal.c. Pure. The array cut into boxes of tile[] elements, which are dealt in turn to n hands: one hand. Tiles at the
+ * far ends may be short. SLUICE_E_COMPLEX where more than `budget` rows of tiles lie differently, of all hands that
+ * were made with the same d. */
+typedef struct sluice_dealing {
+    const int64_t *tile;
+    int n;
+    int64_t budget;
+} sluice_dealing;
+int sluice_deal_tiles(sluice_set *out, const sluice_shape *shape, sluice_dealing *d, int hand, sluice_reason *why);
 
 #endif

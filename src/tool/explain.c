@@ -58,7 +58,7 @@ static void explain_section(const options *o, const sluice_set *s, const sluice_
 /* ---- owners ---- */
 
 /* The coordinates of a process in the grid, "(1,0)". */
-static void print_coordinates(const layout *l, int ndims, int rank) {
+static void print_coordinates(const sluice_spread *l, int ndims, int rank) {
     int at[SLUICE_MAX_DIMS], width = 1;
     for (int d = ndims - 1; d >= 0; d--) {
         at[d] = rank % l->grid[d];
@@ -68,20 +68,20 @@ static void print_coordinates(const layout *l, int ndims, int rank) {
     printf(")%*s", width < 10 ? 10 - width : 1, "");
 }
 
-static void explain_owners(const options *o, const sluice_set *section, const layout *l) {
+static void explain_owners(const options *o, const sluice_set *section, const sluice_spread *l) {
     const sluice_shape *a = &o->array;
     sluice_set part = SLUICE_SET_EMPTY, common = SLUICE_SET_EMPTY;
-    const int shown = o->all || l->nprocs <= SHOWN ? l->nprocs : SHOWN;
+    const int shown = o->all || l->n <= SHOWN ? l->n : SHOWN;
     int64_t grid[SLUICE_MAX_DIMS];
     for (int d = 0; d < a->ndims; d++) grid[d] = l->grid[d];
     printf("\nowners    %s on ", o->dist);
     words_extents(stdout, grid, a->ndims);
-    printf(" process%s\n%s%42s%32s\n%s%-10s%-10s%18s%14s%18s%14s\n", l->nprocs == 1 ? "" : "es", indent, "its part",
+    printf(" process%s\n%s%42s%32s\n%s%-10s%-10s%18s%14s%18s%14s\n", l->n == 1 ? "" : "es", indent, "its part",
            "of the section", indent, "process", "in grid", "bytes", "runs", "bytes", "runs");
     for (int p = 0; p < shown; p++) {
         report_error(sluice_set_hpf(&part, a, l->dist, l->grid, p, NULL), "distribution");
         report_error(sluice_set_intersect(&common, &part, section), "owners");
-        if (l->nprocs <= LETTERS)
+        if (l->n <= LETTERS)
             printf("%s%c %-8d", indent, 'A' + p, p);
         else
             printf("%s%-10d", indent, p);
@@ -90,7 +90,7 @@ static void explain_owners(const options *o, const sluice_set *section, const la
         print_amount(&common);
         putchar('\n');
     }
-    if (shown < l->nprocs) printf("%s... and %d more; --all shows them\n", indent, l->nprocs - shown);
+    if (shown < l->n) printf("%s... and %d more; --all shows them\n", indent, l->n - shown);
     sluice_set_free(&part);
     sluice_set_free(&common);
 }
@@ -167,17 +167,17 @@ static void explain_domains(const options *o, const sluice_domains *d, const slu
 
 /* ---- the picture ---- */
 
-static void explain_picture(const options *o, const sluice_set *section, const layout *l) {
+static void explain_picture(const options *o, const sluice_set *section, const sluice_spread *l) {
     const sluice_shape *a = &o->array;
     sluice_set marked = *section;
     parts p = {.n = 1, .set = &marked};
-    if (!draw_fits(a) || l->nprocs > LETTERS) return;
+    if (!draw_fits(a) || l->n > LETTERS) return;
     if (!o->dist) {
         printf("\npicture   # is in the section\n");
         draw_array(a, &p, NULL, indent);
         return;
     }
-    p = (parts){.n = l->nprocs, .set = report_alloc((size_t)l->nprocs, sizeof *p.set)};
+    p = (parts){.n = l->n, .set = report_alloc((size_t)l->n, sizeof *p.set)};
     for (int i = 0; i < p.n; i++) report_error(sluice_set_hpf(&p.set[i], a, l->dist, l->grid, i, NULL), "distribution");
     printf("\npicture   a letter for each owner, in capitals where the section is\n");
     draw_array(a, &p, section, indent);
@@ -188,7 +188,7 @@ static void explain_parts(const options *o, const sluice_set *whole) {
     const sluice_shape *a = &o->array;
     sluice_set section = SLUICE_SET_EMPTY;
     sluice_range range[SLUICE_MAX_DIMS];
-    layout l = {.nprocs = 0};
+    sluice_spread l = {.n = 0};
     for (int d = 0; d < a->ndims; d++) range[d] = (sluice_range){0, a->dim[d], 1};
     if (o->section) notation_section(range, a, o->section);
     report_error(sluice_set_section(&section, a, range, NULL), "section");
@@ -201,7 +201,7 @@ static void explain_parts(const options *o, const sluice_set *whole) {
     if (o->dist) explain_owners(o, &section, &l);
     if (o->domains) explain_domains(o, &domains, &section);
     explain_picture(o, &section, &l);
-    layout_free(&l);
+    sluice_spread_free(&l);
     sluice_set_free(&section);
 }
 

@@ -12,7 +12,6 @@
 #include "tool/tool.h"
 #include <ctype.h>
 #include <errno.h>
-#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -44,27 +43,26 @@ static void expect(reader *r, char c, const char *message) {
 
 static bool at_number(reader *r) { return peek(r) == '-' || isdigit((unsigned char)r->text[r->pos]); }
 
-static int64_t read_signed(reader *r) {
-    static const char suffix[] = "KMGT";
-    const bool minus = accept(r, '-');
-    const int64_t start = r->pos;
-    int64_t v = 0;
-    bool fits = true;
-    if (!isdigit((unsigned char)peek(r))) wrong(r, r->pos, "expected a number");
-    for (; isdigit((unsigned char)r->text[r->pos]); r->pos++)
-        fits = fits && sluice_mul(v, 10, &v) && sluice_add(v, r->text[r->pos] - '0', &v);
-    const char c = (char)toupper((unsigned char)r->text[r->pos]);
-    if (c && strchr(suffix, c)) {
-        fits = fits && sluice_mul(v, (int64_t)1 << (10 * (strchr(suffix, c) - suffix + 1)), &v);
-        r->pos++;
-    }
-    if (!fits) wrong(r, start, "the number is larger than 2^63-1");
-    return minus ? -v : v;
+/* Reads by the library: afterwards the place is behind what was read, or the command has ended. */
+static void follow(reader *r, const sluice_notation *n, int error) {
+    if (error && n->why->pos >= 0) wrong(r, n->why->pos, n->why->text);
+    report_error(error, r->what);
+    r->pos = n->pos;
 }
 
 static int64_t read_number(reader *r) {
-    if (peek(r) == '-') wrong(r, r->pos, "expected a number that is not negative");
-    return read_signed(r);
+    sluice_reason why;
+    sluice_notation n = {r->text, r->pos, &why};
+    int64_t v = 0;
+    follow(r, &n, sluice_notation_number(&n, &v));
+    return v;
+}
+
+static int64_t read_signed(reader *r) {
+    const bool minus = accept(r, '-');
+    if (minus && !isdigit((unsigned char)peek(r))) wrong(r, r->pos, "expected a number");
+    const int64_t v = read_number(r);
+    return minus ? -v : v;
 }
 
 static void read_end(reader *r, const char *message) {
@@ -98,14 +96,11 @@ int64_t notation_argument(const char *what, const char *text, int64_t pos) {
 
 /* "8x8": numbers with x between them, at most SLUICE_MAX_DIMS; where each starts. */
 static int read_extents(reader *r, int64_t *extent, int64_t *pos) {
-    int n = 0;
-    do {
-        if (n == SLUICE_MAX_DIMS) wrong(r, r->pos, "more than 16 dimensions");
-        peek(r);
-        pos[n] = r->pos;
-        extent[n++] = read_number(r);
-    } while (accept(r, 'x'));
-    return n;
+    sluice_reason why;
+    sluice_notation n = {r->text, r->pos, &why};
+    int count = 0;
+    follow(r, &n, sluice_notation_extents(&n, extent, pos, &count));
+    return count;
 }
 
 void notation_shape(sluice_shape *array, const char *text) {
@@ -193,109 +188,32 @@ void notation_section(sluice_range *range, const sluice_shape *array, const char
 
 /* ---- distributions ---- */
 
-/* The word of a distribution; false, and nothing read, if it is none. */
-static bool read_kind(reader *r, sluice_dist_kind *kind) {
-    static const struct {
-        const char *name;
-        sluice_dist_kind kind;
-    } known[] = {{"*", SLUICE_DIST_STAR},
-                 {"block", SLUICE_DIST_BLOCK},
-                 {"cyclic", SLUICE_DIST_CYCLIC},
-                 {"genblock", SLUICE_DIST_GENBLOCK},
-                 {"gen_block", SLUICE_DIST_GENBLOCK}};
-    size_t len = peek(r) == '*';
-    const char *start = r->text + r->pos;
-    while (*start != '*' && (isalpha((unsigned char)start[len]) || start[len] == '_')) len++;
-    for (size_t k = 0; k < sizeof known / sizeof *known; k++)
-        if (strlen(known[k].name) == len && !strncasecmp(known[k].name, start, len)) {
-            *kind = known[k].kind;
-            r->pos += (int64_t)len;
-            return true;
-        }
-    return false;
-}
-
-/* "block", "cyclic(2)", "genblock(1,2,3)", "*". Sizes of GENBLOCK are added to `sizes`. */
-static void read_dist(reader *r, sluice_dist *dist, int64_t *sizes, int64_t *nsizes) {
-    *dist = (sluice_dist){.block = 0};
-    if (!read_kind(r, &dist->kind)) wrong(r, r->pos, "expected block, cyclic, genblock or *");
-    if (dist->kind == SLUICE_DIST_STAR) return;
-    if (dist->kind == SLUICE_DIST_GENBLOCK) {
-        dist->sizes = sizes + *nsizes;
-        expect(r, '(', "expected '(' and the sizes of the blocks");
-        do sizes[(*nsizes)++] = read_number(r);
-        while (accept(r, ','));
-        expect(r, ')', "expected ',' or ')'");
-    } else if (accept(r, '(')) {
-        peek(r);
-        const int64_t pos = r->pos;
-        dist->block = read_number(r);
-        if (dist->block == 0) wrong(r, pos, "a block has at least 1 index");
-        expect(r, ')', "expected ')'");
-    }
-}
-
-/* The distributions, then the grid from `g` (the same text, after an '@', or another one). */
-static void read_layout(reader *r, reader *g, layout *l, const sluice_shape *array) {
-    int64_t pos[SLUICE_MAX_DIMS], extent[SLUICE_MAX_DIMS], grid_pos[SLUICE_MAX_DIMS], nsizes = 0, nprocs = 1;
-    int64_t commas = 1, count[SLUICE_MAX_DIMS] = {0};
-    int spread = 0;
-    char message[128];
-    for (const char *c = r->text; *c; c++) commas += *c == ',';
-    *l = (layout){.sizes = report_alloc((size_t)commas, sizeof *l->sizes)};
-    for (int d = 0; d < array->ndims; d++) {
-        snprintf(message, sizeof message, "expected ',': the array has %d dimensions", array->ndims);
-        if (d) expect(r, ',', message);
-        peek(r);
-        pos[d] = r->pos;
-        const int64_t before = nsizes;
-        read_dist(r, &l->dist[d], l->sizes, &nsizes);
-        count[d] = nsizes - before;
-        spread += l->dist[d].kind != SLUICE_DIST_STAR;
-    }
-    if (peek(r) == ',') {
-        snprintf(message, sizeof message, "too many distributions: the array has %d dimension%s", array->ndims,
-                 array->ndims == 1 ? "" : "s");
-        wrong(r, r->pos, message);
-    }
-    if (g == r) expect(r, '@', "expected '@' and the grid of processes");
-    peek(g);
-    const int64_t start = g->pos;
-    const int n = read_extents(g, extent, grid_pos);
-    if (n != array->ndims && n != spread) {
-        snprintf(message, sizeof message, "the grid has %d dimension%s; the array has %d, of which %d distributed", n,
-                 n == 1 ? "" : "s", array->ndims, spread);
-        wrong(g, start, message);
-    }
-    for (int d = 0, i = 0; d < array->ndims; d++) {
-        const bool given = n == array->ndims || l->dist[d].kind != SLUICE_DIST_STAR;
-        const int64_t along = given ? extent[i] : 1, at = given ? grid_pos[i] : start;
-        i += given;
-        if (along < 1) wrong(g, at, "a grid has at least 1 process along each dimension");
-        if (!sluice_mul(nprocs, along, &nprocs) || nprocs > INT_MAX) wrong(g, at, "more than 2^31-1 processes");
-        l->grid[d] = (int)along;
-        if (l->dist[d].kind == SLUICE_DIST_GENBLOCK && count[d] != along) {
-            snprintf(message, sizeof message, "%" PRId64 " sizes for %" PRId64 " processes", count[d], along);
-            wrong(r, pos[d], message);
-        }
-    }
-    l->nprocs = (int)nprocs;
-    sluice_set part = SLUICE_SET_EMPTY;
+/* The distributions, '@' and the grid. */
+static void read_layout(reader *r, sluice_spread *l, const sluice_shape *array) {
     sluice_reason why;
-    const int error = sluice_set_hpf(&part, array, l->dist, l->grid, 0, &why);
-    sluice_set_free(&part);
-    if (error == SLUICE_E_ARGUMENT && why.pos >= 0) wrong(r, pos[why.pos], why.text);
-    report_error(error, "distribution");
+    sluice_notation n = {r->text, r->pos, &why};
+    const int error = sluice_notation_spread(&n, l, array);
+    if (error && why.pos < 0) report_error(error, "distribution");
+    follow(r, &n, error);
 }
 
-void notation_layout(layout *out, const sluice_shape *array, const char *dist, const char *grid) {
-    reader r = {"distribution", dist, 0}, g = {"grid", grid, 0};
-    read_layout(&r, &g, out, array);
-    read_end(&r, "expected the end of the distribution");
-    read_end(&g, "expected 'x' or the end of the grid");
+/* Both texts are read as one, and what is wrong is shown in the one in which it stands. */
+void notation_layout(sluice_spread *out, const sluice_shape *array, const char *dist, const char *grid) {
+    const size_t len = strlen(dist), room = len + strlen(grid) + 2;
+    char *both = report_alloc(room, 1);
+    snprintf(both, room, "%s@%s", dist, grid);
+    sluice_reason why;
+    sluice_notation n = {both, 0, &why};
+    int error = sluice_notation_spread(&n, out, array);
+    if (!error && sluice_notation_peek(&n))
+        error = sluice_refuse(&why, SLUICE_E_SYNTAX, n.pos, "expected %sthe end of the %s",
+                              n.pos > (int64_t)len ? "'x' or " : "", n.pos > (int64_t)len ? "grid" : "distribution");
+    free(both);
+    if (!error) return;
+    if (why.pos < 0) report_error(error, "distribution");
+    if (why.pos > (int64_t)len) report_at("grid", grid, why.pos - (int64_t)len - 1, why.text);
+    report_at("distribution", dist, why.pos, why.text);
 }
-
-void layout_free(layout *l) { free(l->sizes); }
 
 /* ---- sets and partitions ---- */
 
@@ -303,11 +221,11 @@ static bool starts_layout(reader *r) { return peek(r) == '*' || isalpha((unsigne
 
 /* What starts here means something only in an array. */
 static void need_array(reader *r, const sluice_shape *array) {
-    reader ahead = *r;
+    sluice_notation ahead = {r->text, r->pos, NULL};
     sluice_dist_kind kind;
     if (array) return;
     if (peek(r) == '[') wrong(r, r->pos, "a section needs an array: give --shape");
-    if (read_kind(&ahead, &kind)) wrong(r, r->pos, "a distribution needs an array: give --shape");
+    if (sluice_notation_kind(&ahead, &kind)) wrong(r, r->pos, "a distribution needs an array: give --shape");
     wrong(r, r->pos, "expected a set, like 0-7, (0,7,16,2), [2:10,::3] or block,*@4:1");
 }
 
@@ -319,18 +237,18 @@ static void read_array_set(reader *r, sluice_set *out, const sluice_shape *array
         read_section(r, range, array);
         report_error(sluice_set_section(out, array, range, NULL), "section");
     } else {
-        layout l;
-        read_layout(r, r, &l, array);
+        sluice_spread l;
+        read_layout(r, &l, array);
         expect(r, ':', "expected ':' and the number of a process");
         peek(r);
         const int64_t start = r->pos, rank = read_number(r);
-        if (rank >= l.nprocs) {
+        if (rank >= l.n) {
             char message[64];
-            snprintf(message, sizeof message, "process %" PRId64 " of %d, which count from 0", rank, l.nprocs);
+            snprintf(message, sizeof message, "process %" PRId64 " of %d, which count from 0", rank, l.n);
             wrong(r, start, message);
         }
         report_error(sluice_set_hpf(out, array, l.dist, l.grid, (int)rank, NULL), "distribution");
-        layout_free(&l);
+        sluice_spread_free(&l);
     }
 }
 
@@ -361,18 +279,18 @@ void notation_set(sluice_set *out, const sluice_shape *array, const char *text) 
 /* One element per process. The sets start at 0 and the header becomes the displacement. */
 static void read_processes(reader *r, parts *out, const sluice_shape *array) {
     enum { MOST = 1 << 20 };
-    layout l;
+    sluice_spread l;
     sluice_shape bare;
     need_array(r, array);
     bare = *array;
     bare.header = 0;
-    read_layout(r, r, &l, &bare);
+    read_layout(r, &l, &bare);
     read_end(r, "expected the end of the partition");
-    if (l.nprocs > MOST) report_usage("partition of %d elements; at most %d can be compared", l.nprocs, MOST);
-    *out = (parts){.n = l.nprocs, .set = report_alloc((size_t)l.nprocs, sizeof *out->set), .disp = array->header};
-    for (int i = 0; i < l.nprocs; i++)
+    if (l.n > MOST) report_usage("partition of %d elements; at most %d can be compared", l.n, MOST);
+    *out = (parts){.n = l.n, .set = report_alloc((size_t)l.n, sizeof *out->set), .disp = array->header};
+    for (int i = 0; i < l.n; i++)
         report_error(sluice_set_hpf(&out->set[i], &bare, l.dist, l.grid, i, NULL), "distribution");
-    layout_free(&l);
+    sluice_spread_free(&l);
 }
 
 /* SET;SET, D+SET, or DIST@GRID without the number of a process. */

@@ -96,7 +96,7 @@ static void request_sections(scene *s) {
     }
 }
 
-static void request_parts(scene *s, const layout *l) {
+static void request_parts(scene *s, const sluice_spread *l) {
     for (int r = 0; r < s->p.facts.size; r++)
         report_error(sluice_set_hpf(&s->request[r], s->array, l->dist, l->grid, r, NULL), "distribution");
     s->p.known = !s->o->section;
@@ -111,9 +111,9 @@ static void request_parts(scene *s, const layout *l) {
 }
 
 static void find_requests(scene *s) {
-    layout l = {.nprocs = 0};
+    sluice_spread l = {.n = 0};
     if (s->o->dist) notation_layout(&l, s->array, s->o->dist, s->o->grid);
-    const int size = s->o->dist ? l.nprocs : s->o->ranks;
+    const int size = s->o->dist ? l.n : s->o->ranks;
     if (!size) report_usage("--collective needs --ranks, or --dist and --grid");
     if (s->o->ranks && size != s->o->ranks) report_usage("a grid of %d processes, but --ranks %d", size, s->o->ranks);
     if (size > MOST_RANKS) report_usage("%d processes; at most %d can be explained", size, MOST_RANKS);
@@ -126,7 +126,7 @@ static void find_requests(scene *s) {
         request_parts(s, &l);
     else
         request_sections(s);
-    layout_free(&l);
+    sluice_spread_free(&l);
 }
 
 /* ---- What it depends on ---- */

@@ -10,6 +10,7 @@
 #ifndef SLUICE_TOOL_H
 #define SLUICE_TOOL_H
 
+#include "file/file.h"
 #include "sluice.h"
 #include <inttypes.h>
 #include <stdbool.h>
@@ -59,14 +60,6 @@ void words_json_list(const int64_t *value, int n);
 
 /* ---- notation.c ---- */
 
-/* A distribution of an array over a grid of processes. */
-typedef struct layout {
-    sluice_dist dist[SLUICE_MAX_DIMS];
-    int grid[SLUICE_MAX_DIMS];
-    int nprocs;
-    int64_t *sizes; /* all GENBLOCK sizes */
-} layout;
-
 /* A partition, or some sets that are to be drawn together. */
 typedef struct parts {
     int n;
@@ -95,9 +88,8 @@ void notation_shift(int64_t *by, int ndims, const char *text);
 /* "[a:b:s,...]": one range per dimension, see sluice_section_parse(). */
 void notation_section(sluice_range *range, const sluice_shape *array, const char *text);
 
-/* "block,cyclic(2)" and "2x2". layout_free() gives it back. */
-void notation_layout(layout *out, const sluice_shape *array, const char *dist, const char *grid);
-void layout_free(layout *l);
+/* "block,cyclic(2)" and "2x2". sluice_spread_free() gives it back. */
+void notation_layout(sluice_spread *out, const sluice_shape *array, const char *dist, const char *grid);
 
 /* Any way to write a set; array may be NULL. And a partition, which is checked; or, where `any` is true, a single
  * set. */

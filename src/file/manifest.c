@@ -1,0 +1,439 @@
+/* manifest.c: what a folder of subfiles says about the array in them.
+ *
+ *     {
+ *       "format": "sluice",
+ *       "version": 1,
+ *       "uuid": "5f0c...",
+ *       "generation": 1,
+ *       "shape": [1000, 2000],
+ *       "order": "C",
+ *       "type": "float64",
+ *       "byte_order": "little",
+ *       "layout": "striped:1M:2",
+ *       "targets": [".", "fast"],
+ *       "subfiles": [
+ *         {"name": "1.0", "target": ".", "size": 8388608},
+ *         {"name": "5f0c....1.1", "target": "fast", "size": 7611392}
+ *       ]
+ *     }
+ *
+ * The layout says it all: names and sizes of the subfiles follow from it, and are compared with it. So a manifest can
+ * name no file but those that Sluice itself makes for this array. Before the text is made into a tree, its values are
+ * counted, which bounds what the tree can take.
+ */
+#include "file/file.h"
+#include <errno.h>
+#include <inttypes.h>
+#include <jansson.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/random.h>
+
+enum {
+    VERSION = 1,
+    MAX_DEPTH = 8,        /* of brackets; a manifest has 3 */
+    MAX_VALUES = 1 << 19, /* a manifest has four for each subfile, and some hundred */
+};
+
+static const char big[] = "big", little[] = "little", none[] = "none";
+static const char *const native = __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ? little : big;
+static const char *const foreign = __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ? big : little;
+
+void sluice_manifest_free(sluice_manifest *m) {
+    if (!m) return;
+    sluice_layout_free(m->layout);
+    sluice_mem_free(m->target);
+    sluice_mem_free(m->place);
+    sluice_mem_free(m);
+}
+
+sluice_subfile_name sluice_manifest_name(const sluice_manifest *m, int i) {
+    sluice_subfile_name name;
+    const bool own = !strcmp(m->target[m->place[i]].text, ".");
+    snprintf(name.text, sizeof name.text, "%s%s%" PRId64 ".%d", own ? "" : m->uuid, own ? "" : ".", m->generation, i);
+    return name;
+}
+
+/* ---- Making ---- */
+
+static int draw_uuid(char *uuid) {
+    unsigned char byte[16];
+    ssize_t n;
+    do n = getrandom(byte, sizeof byte, 0);
+    while (n < 0 && errno == EINTR);
+    if (n != sizeof byte) return n < 0 ? -errno : -EIO;
+    for (int i = 0; i < 16; i++) sprintf(uuid + 2 * (ptrdiff_t)i, "%02x", byte[i]);
+    return 0;
+}
+
+static bool has_target(const sluice_manifest *m, const char *name, size_t len, int *which) {
+    for (*which = 0; *which < m->ntargets; ++*which)
+        if (strlen(m->target[*which].text) == len && !memcmp(m->target[*which].text, name, len)) return true;
+    return false;
+}
+
+/* Adds a target that is not there yet; what is wrong with it, or NULL. There is room. */
+static const char *add_target(sluice_manifest *m, const char *name, size_t len) {
+    int which;
+    if (m->ntargets == SLUICE_MAX_TARGETS) return "more than 256 targets";
+    if (!(len == 1 && *name == '.') && !sluice_target_valid(name, len))
+        return "the name of a target has 1 to 63 letters, digits, '_', '-' and '.', not '.' first";
+    if (has_target(m, name, len, &which)) return "a target twice";
+    sluice_target_name *t = &m->target[m->ntargets++];
+    memcpy(t->text, name, len);
+    t->text[len] = 0;
+    return NULL;
+}
+
+static int make_room(sluice_manifest *m) {
+    m->target = sluice_mem_alloc(SLUICE_MAX_TARGETS, sizeof *m->target);
+    m->place = sluice_mem_alloc((size_t)m->layout->n, sizeof *m->place);
+    return m->target && m->place ? 0 : -ENOMEM;
+}
+
+static int read_targets(sluice_manifest *m, const char *targets, sluice_reason *why) {
+    const char *const list = targets && *targets ? targets : ".", *at = list;
+    for (;;) {
+        const size_t len = strcspn(at, ",");
+        const char *wrong = add_target(m, at, len);
+        if (wrong)
+            return sluice_refuse(why, SLUICE_E_ARGUMENT, at - list, "targets %.60s, byte %d: %s", list,
+                                 (int)(at - list), wrong);
+        if (!at[len]) break;
+        at += len + 1;
+    }
+    for (int i = 0; i < m->layout->n; i++) m->place[i] = i % m->ntargets;
+    return 0;
+}
+
+static int make(sluice_manifest *m, const char *layout, const char *targets, const sluice_manifest *before,
+                sluice_reason *why) {
+    int error;
+    m->desc.format = SLUICE_RAW;
+    m->desc.shape.header = 0;
+    if ((error = sluice_desc_settle(&m->desc, why))) return error;
+    if ((error = sluice_layout_parse(&m->layout, &m->desc.shape, layout, why))) return error;
+    if ((error = make_room(m))) return sluice_pass(why, error);
+    if ((error = read_targets(m, targets, why))) return error;
+    m->generation = 1;
+    if (!before) return sluice_pass(why, draw_uuid(m->uuid));
+    strcpy(m->uuid, before->uuid);
+    if (!sluice_add(before->generation, 1, &m->generation))
+        return sluice_refuse(why, SLUICE_E_OVERFLOW, -1, "no generation after the last");
+    return 0;
+}
+
+int sluice_manifest_make(sluice_manifest **out, const sluice_desc *d, const char *layout, const char *targets,
+                         const sluice_manifest *before, sluice_reason *why) {
+    sluice_manifest *m = sluice_mem_alloc(1, sizeof *m);
+    if (!m) return sluice_pass(why, -ENOMEM);
+    memset(m, 0, sizeof *m);
+    m->desc = *d;
+    const int error = make(m, layout, targets, before, why);
+    if (error)
+        sluice_manifest_free(m);
+    else
+        *out = m;
+    return error;
+}
+
+/* ---- Writing ---- */
+
+typedef struct writer {
+    char *text; /* NULL and len -1: no memory was left */
+    int64_t len, cap;
+} writer;
+
+static void put(writer *w, const char *bytes, size_t n) {
+    if (w->len < 0) return;
+    if (w->cap - w->len < (int64_t)n) {
+        const int64_t cap = 2 * w->cap + (int64_t)n + 1024;
+        char *more = sluice_mem_resize(w->text, (size_t)cap, 1);
+        if (!more) {
+            sluice_mem_free(w->text);
+            *w = (writer){NULL, -1, 0};
+            return;
+        }
+        w->text = more;
+        w->cap = cap;
+    }
+    memcpy(w->text + w->len, bytes, n);
+    w->len += (int64_t)n;
+}
+
+static void print(writer *w, const char *format, ...) __attribute__((format(printf, 2, 3)));
+static void print(writer *w, const char *format, ...) {
+    char line[256]; /* the longest holds a subfile: some 200 */
+    va_list args;
+    va_start(args, format);
+    const int n = vsnprintf(line, sizeof line, format, args);
+    va_end(args);
+    put(w, line, (size_t)n);
+}
+
+static void put_string(writer *w, const char *s) {
+    put(w, "\"", 1);
+    for (; *s; s++) {
+        if ((unsigned char)*s < ' ')
+            print(w, "\\u%04x", (unsigned)*s);
+        else if (*s == '"' || *s == '\\')
+            print(w, "\\%c", *s);
+        else
+            put(w, s, 1);
+    }
+    put(w, "\"", 1);
+}
+
+static void write_text(writer *w, const sluice_manifest *m) {
+    sluice_type t;
+    sluice_type_parse(&t, m->desc.type);
+    print(w, "{\n  \"format\": \"sluice\",\n  \"version\": %d,\n  \"uuid\": \"%s\",\n  \"generation\": %" PRId64 ",\n",
+          VERSION, m->uuid, m->generation);
+    for (int d = 0; d < m->desc.shape.ndims; d++)
+        print(w, "%s%" PRId64, d ? ", " : "  \"shape\": [", m->desc.shape.dim[d]);
+    print(w, "],\n  \"order\": \"%c\",\n", m->desc.shape.order == SLUICE_ROW_MAJOR ? 'C' : 'F');
+    print(w, "  \"type\": \"%s\",\n  \"byte_order\": \"%s\",\n", m->desc.type,
+          t.unit == 1       ? none
+          : m->desc.swapped ? foreign
+                            : native);
+    if (m->desc.descr[0]) {
+        print(w, "  \"dtype\": ");
+        put_string(w, m->desc.descr);
+        print(w, ",\n");
+    }
+    print(w, "  \"layout\": ");
+    put_string(w, m->layout->text);
+    print(w, ",\n  \"targets\": [");
+    for (int i = 0; i < m->ntargets; i++) print(w, "%s\"%s\"", i ? ", " : "", m->target[i].text);
+    print(w, "],\n  \"subfiles\": [\n");
+    for (int i = 0; i < m->layout->n; i++)
+        print(w, "    {\"name\": \"%s\", \"target\": \"%s\", \"size\": %" PRId64 "}%s\n",
+              sluice_manifest_name(m, i).text, m->target[m->place[i]].text, m->layout->set[i].size,
+              i < m->layout->n - 1 ? "," : "");
+    print(w, "  ]\n}\n");
+}
+
+int sluice_manifest_format(const sluice_manifest *m, char **text, int64_t *len, sluice_reason *why) {
+    writer w = {NULL, 0, 0};
+    write_text(&w, m);
+    if (w.len < 0) return sluice_pass(why, -ENOMEM);
+    *text = w.text;
+    *len = w.len;
+    return 0;
+}
+
+/* ---- Reading ---- */
+
+/* Counts brackets and values without a tree; strings are skipped, whatever is in them. */
+static int scan(const char *text, int64_t len, sluice_reason *why) {
+    int64_t values = 0;
+    int depth = 0;
+    bool string = false;
+    for (int64_t i = 0; i < len; i++) {
+        const char c = text[i];
+        if (string && c == '\\')
+            i++;
+        else if (c == '"')
+            string = !string;
+        else if (!string && (c == '[' || c == '{'))
+            depth++, values++;
+        else if (!string && (c == ']' || c == '}'))
+            depth--;
+        else if (!string && c == ',')
+            values++;
+        if (depth > MAX_DEPTH)
+            return sluice_refuse(why, SLUICE_E_FORMAT, i, "byte %" PRId64 ": nested more than %d deep", i, MAX_DEPTH);
+        if (values > MAX_VALUES)
+            return sluice_refuse(why, SLUICE_E_FORMAT, i, "byte %" PRId64 ": more than %d values", i, MAX_VALUES);
+    }
+    return 0;
+}
+
+#define REFUSE(...) sluice_refuse(why, SLUICE_E_FORMAT, -1, __VA_ARGS__)
+
+/* The value of a key that must be there. */
+static int get_string(const json_t *o, const char *key, size_t most, const char **value, sluice_reason *why) {
+    const json_t *v = json_object_get(o, key);
+    if (!json_is_string(v)) return REFUSE("\"%s\" is %s", key, v ? "not a string" : "missing");
+    if (json_string_length(v) > most) return REFUSE("\"%s\" has more than %zu bytes", key, most);
+    *value = json_string_value(v);
+    return 0;
+}
+
+static int get_number(const json_t *o, const char *key, int64_t least, int64_t *value, sluice_reason *why) {
+    const json_t *v = json_object_get(o, key);
+    if (!json_is_integer(v)) return REFUSE("\"%s\" is %s", key, v ? "not a whole number" : "missing");
+    if (json_integer_value(v) < least)
+        return REFUSE("\"%s\" is %lld; it is at least %" PRId64, key, (long long)json_integer_value(v), least);
+    *value = json_integer_value(v);
+    return 0;
+}
+
+static int get_list(const json_t *o, const char *key, const json_t **list, sluice_reason *why) {
+    *list = json_object_get(o, key);
+    if (!json_is_array(*list)) return REFUSE("\"%s\" is %s", key, *list ? "not a list" : "missing");
+    return 0;
+}
+
+/* Whether this is a manifest, of a version that is known, without features that are not. */
+static int read_version(const json_t *o, sluice_reason *why) {
+    const char *format;
+    int64_t version;
+    int error = get_string(o, "format", 64, &format, why);
+    if (error) return error;
+    if (strcmp(format, "sluice") != 0) return REFUSE("\"format\" is not \"sluice\"");
+    if ((error = get_number(o, "version", 1, &version, why))) return error;
+    if (version != VERSION)
+        return sluice_refuse(why, SLUICE_E_VERSION, -1, "version %" PRId64 " of the format; this Sluice knows %d",
+                             version, VERSION);
+    const json_t *requires = json_object_get(o, "requires"), *block = json_object_get(o, "checksum_block");
+    if (requires && !json_is_array(requires)) return REFUSE("\"requires\" is not a list");
+    if (json_array_size(requires)) {
+        const json_t *first = json_array_get(requires, 0);
+        if (!json_is_string(first)) return REFUSE("\"requires\" holds what is not a string");
+        return sluice_refuse(why, SLUICE_E_VERSION, -1, "it requires \"%.60s\", which this Sluice does not know",
+                             json_string_value(first));
+    }
+    if (block && !json_is_integer(block)) return REFUSE("\"checksum_block\" is not a whole number");
+    if (json_integer_value(block) != 0)
+        return sluice_refuse(why, SLUICE_E_VERSION, -1, "it has checksums, which this Sluice does not know");
+    return 0;
+}
+
+static int read_identity(sluice_manifest *m, const json_t *o, sluice_reason *why) {
+    const char *uuid;
+    int error = get_string(o, "uuid", 32, &uuid, why);
+    if (error) return error;
+    if (strlen(uuid) != 32 || strspn(uuid, "0123456789abcdef") != 32)
+        return REFUSE("\"uuid\" is not 32 digits of 0-9 and a-f");
+    strcpy(m->uuid, uuid);
+    return get_number(o, "generation", 1, &m->generation, why);
+}
+
+static int read_shape(sluice_shape *s, const json_t *o, sluice_reason *why) {
+    const json_t *list;
+    const char *order;
+    int error = get_list(o, "shape", &list, why);
+    if (error) return error;
+    const size_t n = json_array_size(list);
+    if (n < 1 || n > SLUICE_MAX_DIMS) return REFUSE("\"shape\" has %zu extents; an array has 1 to 16", n);
+    s->ndims = (int)n;
+    for (size_t d = 0; d < n; d++) {
+        const json_t *v = json_array_get(list, d);
+        if (!json_is_integer(v) || json_integer_value(v) < 0)
+            return REFUSE("\"shape\", extent %zu: not a whole number of at least 0", d);
+        s->dim[d] = json_integer_value(v);
+    }
+    if ((error = get_string(o, "order", 64, &order, why))) return error;
+    if (strcmp(order, "C") != 0 && strcmp(order, "F") != 0) return REFUSE("\"order\" is neither \"C\" nor \"F\"");
+    s->order = *order == 'C' ? SLUICE_ROW_MAJOR : SLUICE_COLUMN_MAJOR;
+    return 0;
+}
+
+static int read_type(sluice_desc *d, const json_t *o, sluice_reason *why) {
+    const char *type, *order, *dtype = "";
+    sluice_type t;
+    sluice_reason inner;
+    int error = get_string(o, "type", sizeof d->type - 1, &type, why);
+    if (!error) error = get_string(o, "byte_order", 64, &order, why);
+    if (!error && json_object_get(o, "dtype")) error = get_string(o, "dtype", sizeof d->descr - 2, &dtype, why);
+    if (error) return error;
+    if (!sluice_type_parse(&t, type) || strcmp(t.name, type) != 0)
+        return REFUSE("\"type\": there is no type of that name");
+    const bool same = !strcmp(order, native), other = !strcmp(order, foreign);
+    if (!same && !other && strcmp(order, none) != 0)
+        return REFUSE("\"byte_order\" is not \"little\", \"big\" or \"none\"");
+    if ((t.unit == 1) != (!same && !other)) return REFUSE("\"byte_order\" does not go with \"type\"");
+    strcpy(d->type, type);
+    strcpy(d->descr, dtype);
+    d->swapped = other;
+    if ((error = sluice_desc_settle(d, &inner)))
+        return sluice_refuse(why, error == -ENOMEM ? error : SLUICE_E_FORMAT, -1, "%.170s", inner.text);
+    if (d->descr[0] == 0 && dtype[0]) return REFUSE("\"dtype\" is not a record");
+    return 0;
+}
+
+static int read_places(sluice_manifest *m, const json_t *o, sluice_reason *why) {
+    const json_t *targets, *subfiles;
+    int error = get_list(o, "targets", &targets, why);
+    if (!error) error = get_list(o, "subfiles", &subfiles, why);
+    if (error) return error;
+    if (json_array_size(targets) < 1 || json_array_size(targets) > SLUICE_MAX_TARGETS)
+        return REFUSE("\"targets\" has %zu names; there are 1 to 256", json_array_size(targets));
+    if (json_array_size(subfiles) != (size_t)m->layout->n)
+        return REFUSE("\"subfiles\" has %zu entries, but the layout has %d", json_array_size(subfiles), m->layout->n);
+    if (make_room(m)) return sluice_pass(why, -ENOMEM);
+    for (size_t i = 0; i < json_array_size(targets); i++) {
+        const json_t *v = json_array_get(targets, i);
+        const char *wrong =
+            json_is_string(v) ? add_target(m, json_string_value(v), json_string_length(v)) : "no string";
+        if (wrong) return REFUSE("\"targets\", name %zu: %s", i, wrong);
+    }
+    for (int i = 0; i < m->layout->n; i++) {
+        const json_t *v = json_array_get(subfiles, (size_t)i);
+        const char *name, *target;
+        int64_t size;
+        sluice_reason inner;
+        error = !json_is_object(v) ? sluice_refuse(&inner, SLUICE_E_FORMAT, -1, "not an object") : 0;
+        if (!error) error = get_string(v, "name", 255, &name, &inner);
+        if (!error) error = get_string(v, "target", 255, &target, &inner);
+        if (!error) error = get_number(v, "size", 0, &size, &inner);
+        if (error) return REFUSE("subfile %d: %.160s", i, inner.text);
+        if (!has_target(m, target, strlen(target), &m->place[i]))
+            return REFUSE("subfile %d: its target is not listed", i);
+        if (size != m->layout->set[i].size)
+            return REFUSE("subfile %d has %" PRId64 " bytes; the layout gives it %" PRId64, i, size,
+                          m->layout->set[i].size);
+        if (strcmp(name, sluice_manifest_name(m, i).text) != 0)
+            return REFUSE("subfile %d is not called %s", i, sluice_manifest_name(m, i).text);
+    }
+    return 0;
+}
+
+static int read_tree(sluice_manifest *m, const json_t *o, sluice_reason *why) {
+    const char *layout;
+    int error;
+    if (!json_is_object(o)) return REFUSE("not an object");
+    if ((error = read_version(o, why))) return error;
+    if ((error = read_identity(m, o, why))) return error;
+    if ((error = read_shape(&m->desc.shape, o, why))) return error;
+    if ((error = read_type(&m->desc, o, why))) return error;
+    if ((error = get_string(o, "layout", SLUICE_MAX_LAYOUT_TEXT, &layout, why))) return error;
+    if ((error = sluice_layout_parse(&m->layout, &m->desc.shape, layout, why))) return error;
+    return read_places(m, o, why);
+}
+
+/* The tree is jansson's memory; it counts as one allocation of the length of the text. */
+static int read_text(sluice_manifest *m, const char *text, int64_t len, sluice_reason *why) {
+    json_error_t bad;
+    if (len > SLUICE_MAX_MANIFEST) return REFUSE("a manifest of more than %d bytes", SLUICE_MAX_MANIFEST);
+    int error = scan(text, len, why);
+    if (error) return error;
+    if (!sluice_mem_charge(len)) return sluice_pass(why, -ENOMEM);
+    json_t *o = json_loadb(text, (size_t)len, JSON_REJECT_DUPLICATES, &bad);
+    if (o)
+        error = read_tree(m, o, why);
+    else if (json_error_code(&bad) == json_error_out_of_memory)
+        error = sluice_pass(why, -ENOMEM);
+    else
+        error = sluice_refuse(why, SLUICE_E_FORMAT, bad.position, "byte %d: %.150s", bad.position, bad.text);
+    json_decref(o);
+    sluice_mem_discharge(len);
+    return error;
+}
+
+int sluice_manifest_parse(sluice_manifest **out, const char *text, int64_t len, sluice_reason *why) {
+    sluice_reason inner = {.pos = -1};
+    sluice_manifest *m = sluice_mem_alloc(1, sizeof *m);
+    if (!m) return sluice_pass(why, -ENOMEM);
+    memset(m, 0, sizeof *m);
+    const int error = read_text(m, text, len, &inner);
+    if (!error) {
+        *out = m;
+        return 0;
+    }
+    sluice_manifest_free(m);
+    for (char *c = inner.text; *c; c++)
+        if ((unsigned char)*c < ' ' || *c == 127) *c = '?';
+    return sluice_refuse(why, error, inner.pos, "manifest: %.180s", inner.text);
+}
