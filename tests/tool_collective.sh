@@ -45,7 +45,7 @@ call      write_all by 2 processes on 1 node with 2 cores, each with 67108864 by
           480 bytes asked for, told to the others in 17 bytes
 
 way       two-phase: in short runs
-          windows of 496 bytes, 1 round; gaps up to 65536 bytes (64 KiB) are moved along
+          windows of 496 bytes, 1 round; gaps up to 8192 bytes are moved along
 
 domains   even, for 1 process
           process   node          first byte       last byte           bytes     windows

@@ -2,10 +2,11 @@
 #include "io/io.h"
 #include <errno.h>
 
-void sluice_io_batch_start(sluice_io_batch *b, sluice_io *io, bool write, sluice_io_plan plan) {
+void sluice_io_batch_start(sluice_io_batch *b, sluice_io *io, bool write, sluice_io_plan plan, int64_t span) {
     b->io = io;
     b->call = write ? "write" : "read";
     b->plan = plan;
+    b->plan.window = sluice_min(plan.window, span);
     b->used = 0;
     b->n = b->nvector = 0;
 }
@@ -68,7 +69,7 @@ static int64_t add_straight(sluice_io_batch *b, int64_t lo, int64_t hi, const sl
     return end;
 }
 
-static int flush_now(sluice_io_batch *b, sluice_io_flush *flush, void *arg, sluice_reason *why) {
+int sluice_io_batch_finish(sluice_io_batch *b, sluice_io_flush *flush, void *arg, sluice_reason *why) {
     int err = b->n ? flush(b, arg, why) : 0;
     b->n = b->nvector = 0;
     b->used = 0;
@@ -91,7 +92,7 @@ static int add_run(sluice_io_batch *b, int64_t lo, int64_t end, const sluice_set
         if (err)
             return sluice_refuse(why, err, -1, "%s %s: no memory for a buffer of %lld bytes", b->call,
                                  b->io->store->name, (long long)b->plan.window);
-        if (!room(b, direct ? 0 : hi - lo)) err = flush_now(b, flush, arg, why);
+        if (!room(b, direct ? 0 : hi - lo)) err = sluice_io_batch_finish(b, flush, arg, why);
         if (err) break;
         if (direct)
             hi = add_straight(b, lo, hi, straight);
@@ -107,13 +108,11 @@ int sluice_io_batch_walk(sluice_io_batch *b, const sluice_set *wanted, const slu
     sluice_set cover = SLUICE_SET_EMPTY;
     sluice_cursor c;
     sluice_run run;
-    b->plan.window = sluice_min(b->plan.window, sluice_set_hi(wanted) - sluice_set_lo(wanted));
     int err = sluice_set_coarsen(&cover, wanted, b->plan.gap);
     if (err) sluice_refuse(why, err, -1, "%s %s: %s", b->call, b->io->store->name, sluice_strerror(err));
     if (!err)
         for (sluice_cursor_init(&c, &cover); !err && sluice_cursor_run(&c, &run);)
             err = add_run(b, run.off, run.off + run.len, wanted, straight, flush, arg, why);
-    if (!err) err = flush_now(b, flush, arg, why);
     sluice_set_free(&cover);
     return err;
 }

@@ -41,11 +41,12 @@ sluice_io_plan sluice_io_choose(const sluice_io *io, bool write) {
     return sluice_io_plan_for(io, write, is_cold(io, write), !write || io->exclusive || io->locks);
 }
 
-/* What is not cached is what comes here. A write into a page that is not there makes the system read it, one after the
- * other, so that a longer gap is worth while. */
+/* What is cached would have been moved through the mapping. */
+bool sluice_io_cold(const sluice_io *io) { return !io->no_map && io->method == SLUICE_AUTO; }
+
 int64_t sluice_io_gap(const sluice_io *io, bool write) {
     sluice_io owner = *io;
     owner.exclusive = true;
-    bool cold = !io->no_map && io->method == SLUICE_AUTO;
-    return cold ? write || io->store->facts.depth == 1 ? COLD_GAP : DEEP_GAP : sluice_io_choose(&owner, write).gap;
+    if (!sluice_io_cold(io)) return sluice_io_choose(&owner, write).gap;
+    return io->store->facts.depth == 1 ? COLD_GAP : DEEP_GAP;
 }

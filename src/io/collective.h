@@ -19,6 +19,7 @@
 /* The array in the file. */
 typedef struct sluice_extent {
     int64_t origin, end, slab;
+    sluice_subfiles subfiles;
 } sluice_extent;
 
 /* A pattern of requests and its plan, kept in case it comes again, perhaps shifted. */

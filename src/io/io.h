@@ -54,7 +54,9 @@ typedef struct sluice_io_plan {
 /* choose.c. Pure. */
 sluice_io_plan sluice_io_choose(const sluice_io *io, bool write);
 
-/* choose.c. Pure. The gaps worth moving along in a range that is ours alone. */
+/* choose.c. Pure. For aggregators: whether what they move is on the disk only, as far as is known; and the gaps worth
+ * moving along in a range that is theirs alone. */
+bool sluice_io_cold(const sluice_io *io);
 int64_t sluice_io_gap(const sluice_io *io, bool write);
 
 /* choose.c. Pure. The plan of both, if it is known whether what is read is cold, and whether what lies in gaps may be
@@ -108,11 +110,13 @@ typedef struct sluice_io_batch {
     struct iovec vector[SLUICE_IO_VECTOR];
 } sluice_io_batch;
 
-void sluice_io_batch_start(sluice_io_batch *b, sluice_io *io, bool write, sluice_io_plan plan);
+/* `span`: no buffer needs to be longer than what all of it spans. */
+void sluice_io_batch_start(sluice_io_batch *b, sluice_io *io, bool write, sluice_io_plan plan, int64_t span);
 
-/* Walks the cover of a set and calls flush(b, arg) for each batch, and at the end. `straight`: the part whose memory
- * is moved without the buffer where the cover is all wanted, or NULL. */
+/* Walks the cover of a set and calls flush(b, arg) for each batch that is full; finish does it for what is left.
+ * `straight`: the part whose memory is moved without the buffer where the cover is all wanted, or NULL. */
 typedef int sluice_io_flush(sluice_io_batch *b, void *arg, sluice_reason *why);
+int sluice_io_batch_finish(sluice_io_batch *b, sluice_io_flush *flush, void *arg, sluice_reason *why);
 int sluice_io_batch_walk(sluice_io_batch *b, const sluice_set *wanted, const sluice_io_part *straight,
                          sluice_io_flush *flush, void *arg, sluice_reason *why);
 

@@ -72,10 +72,21 @@ void sluice_pattern_forget(sluice_pattern *p, int size) {
 
 /* ---- Learning ------------------------------------------------------------------------------------------------ */
 
+/* The union of n sets, by halves. */
+static int unite(sluice_set *out, const sluice_set *s, int n) {
+    if (n == 0) return sluice_set_block(out, 0, 0);
+    if (n == 1) return sluice_set_copy(out, s);
+    sluice_set high = SLUICE_SET_EMPTY;
+    int err = unite(out, s, n / 2);
+    if (!err) err = unite(&high, s + n / 2, n - n / 2);
+    if (!err) err = sluice_set_union(out, out, &high);
+    sluice_set_free(&high);
+    return err;
+}
+
 /* All that this process wants. If that is too complex to say, a read asks for the range of it. */
 static int own_request(sluice_set *out, const sluice_pattern *p) {
-    int err = sluice_set_block(out, 0, 0);
-    for (int i = 0; i < p->n && !err; i++) err = sluice_set_union(out, out, &p->file[i]);
+    int err = unite(out, p->file, p->n);
     if (err != SLUICE_E_COMPLEX || p->write) return err;
     int64_t lo = INT64_MAX, hi = 0;
     for (int i = 0; i < p->n; i++) {
@@ -165,7 +176,8 @@ static sluice_plan_facts facts_of(const sluice_collective *c, const sluice_io *i
                                .align = f->stripe ? f->stripe : f->align,
                                .origin = e->origin,
                                .end = e->end,
-                               .slab = e->slab};
+                               .slab = e->slab,
+                               .subfiles = e->subfiles};
 }
 
 /* Which aggregators are on our node, and where. */

@@ -106,17 +106,48 @@ static int rule(sluice_domains *d, const sluice_plan *p, const sluice_plan_facts
     return 0;
 }
 
+/* The bytes of the subfiles of targets first, first + step, ...; of all for 0, 1. */
+static int bytes_of_targets(sluice_set *out, const sluice_subfiles *s, int first, int step, sluice_reason *why) {
+    sluice_run *run = sluice_mem_alloc((size_t)s->n, sizeof *run);
+    if (!run) return sluice_pass(why, -ENOMEM);
+    int64_t n = 0;
+    for (int i = 0; i < s->n; i++)
+        if (s->target[i] % step == first && s->run[2 * i] < s->run[2 * i + 1])
+            run[n++] = (sluice_run){s->run[2 * i], s->run[2 * i + 1] - s->run[2 * i]};
+    int err = sluice_set_runs(out, run, n, why);
+    sluice_mem_free(run);
+    return err;
+}
+
+/* Number a of n aggregators: the subfiles of some targets; or, if there are fewer targets than aggregators, an equal
+ * share of those of one. So no two use the same disk if that can be. */
+static int divide_targets(sluice_set *domain, const sluice_subfiles *s, int n, int a, sluice_reason *why) {
+    const int groups = n < s->ntargets ? n : s->ntargets, sharers = (n - 1 - a % groups) / groups + 1;
+    int err = bytes_of_targets(domain, s, a % groups, groups, why);
+    if (err || sharers == 1 || !domain->size) return err;
+    const int64_t each = sluice_ceil_div(domain->size, sharers), from = sluice_min(a / groups * each, domain->size),
+                  to = sluice_min(from + each, domain->size);
+    const int64_t hi = to < domain->size ? sluice_set_select(domain, to) : sluice_set_hi(domain),
+                  lo = from < domain->size ? sluice_set_select(domain, from) : hi;
+    return sluice_pass(why, sluice_set_cut(domain, domain, lo, hi));
+}
+
 static int divide(sluice_plan *p, const sluice_plan_facts *f, const sluice_set *request, sluice_reason *why) {
     sluice_domains d;
-    sluice_set wanted = SLUICE_SET_EMPTY;
-    int err = sluice_pass(why, rule(&d, p, f, request, &wanted));
+    sluice_set wanted = SLUICE_SET_EMPTY, all = SLUICE_SET_EMPTY;
+    const sluice_subfiles *s = &f->subfiles;
+    const bool by_target = s->n && f->together.division == SLUICE_DIVIDE_AUTO;
+    int err = by_target ? 0 : sluice_pass(why, rule(&d, p, f, request, &wanted));
+    if (!err && s->n && !by_target) err = bytes_of_targets(&all, s, 0, 1, why);
     for (int a = 0; a < p->n && !err; a++) {
         sluice_set *domain = &p->aggregator[a].domain;
-        err = sluice_domain(domain, &d, a, why);
+        err = by_target ? divide_targets(domain, s, p->n, a, why) : sluice_domain(domain, &d, a, why);
+        if (!err && all.size) err = sluice_pass(why, sluice_set_intersect(domain, domain, &all));
         /* What lies outside the requests needs no window. */
         if (!err) err = sluice_pass(why, sluice_set_cut(domain, domain, p->lo, p->hi));
     }
     sluice_set_free(&wanted);
+    sluice_set_free(&all);
     return err;
 }
 

@@ -18,6 +18,14 @@
 #include "sluice_io.h"
 #include "sluice_set.h"
 
+/* The parts of a file that consists of several, one behind the other with gaps between them. */
+typedef struct sluice_subfiles {
+    int n;              /* 0: the file is one */
+    const int64_t *run; /* where each starts, and where it ends: 2 n numbers, ascending */
+    const int *target;  /* of each: those of one target lie on the same disk */
+    int ntargets;
+} sluice_subfiles;
+
 /* What a plan depends on beside the requests; the same on all processes. */
 typedef struct sluice_plan_facts {
     bool write;
@@ -30,6 +38,7 @@ typedef struct sluice_plan_facts {
     int64_t align;            /* where domains had better end */
     int64_t origin, end;      /* the array in the file */
     int64_t slab;             /* bytes of one index of its slowest dimension */
+    sluice_subfiles subfiles;
 } sluice_plan_facts;
 
 typedef struct sluice_aggregator {

@@ -54,19 +54,38 @@ static int unite(sluice_set *out, const sweep *s, int first, int last) {
     return err;
 }
 
+/* Whether no part begins before the one before it has ended: then there is nothing to unite. */
+static bool in_order(const sweep *s) {
+    for (int i = 1; i < s->n; i++)
+        if (sluice_set_lo(s->part[i]->file) < sluice_set_hi(s->part[i - 1]->file)) return false;
+    return true;
+}
+
+/* Each part by itself, but the requests of all together. */
+static int request_each(sluice_io_batch *b, sweep *s, sluice_reason *why) {
+    int err = 0;
+    for (int i = 0; i < s->n && !err; i++)
+        err = sluice_io_batch_walk(b, s->part[i]->file, sluice_io_straight(s->part[i]), flush, s, why);
+    return err ? err : sluice_io_batch_finish(b, flush, s, why);
+}
+
 static int request(sluice_io *io, sweep *s, sluice_reason *why) {
     sluice_io_batch b;
     sluice_set all = SLUICE_SET_EMPTY;
-    sluice_io_batch_start(&b, io, false, sluice_io_choose(io, false));
-    if (s->n == 1) return sluice_io_batch_walk(&b, s->part[0]->file, sluice_io_straight(s->part[0]), flush, s, why);
+    int64_t lo = sluice_set_lo(s->part[0]->file), hi = 0;
+    for (int i = 0; i < s->n; i++) hi = sluice_max(hi, sluice_set_hi(s->part[i]->file));
+    sluice_io_batch_start(&b, io, false, sluice_io_choose(io, false), hi - lo);
+    if (in_order(s)) return request_each(&b, s, why);
     int err = unite(&all, s, 0, s->n);
-    if (err == SLUICE_E_COMPLEX) { /* then each by itself */
+    if (err == SLUICE_E_COMPLEX) { /* then one after the other */
         err = 0;
         for (int i = 0; i < s->n && !err; i++) err = request(io, &(sweep){&s->part[i], 1, 0}, why);
-    } else if (err)
+    } else if (err) {
         sluice_refuse(why, err, -1, "read %s: %s", io->store->name, sluice_strerror(err));
-    else
+    } else {
         err = sluice_io_batch_walk(&b, &all, NULL, flush, s, why);
+        if (!err) err = sluice_io_batch_finish(&b, flush, s, why);
+    }
     sluice_set_free(&all);
     return err;
 }

@@ -5,10 +5,10 @@
  *     reading    transfer 0 | meet | copy 0, transfer 1 | meet | copy 1, transfer 2 | meet | ...
  *     writing    fill 0 | meet | copy 0, fill 1 | meet | copy 1, transfer 0, fill 2 | meet | ...
  *
- * (fill: what lies in the holes of a window is read before it is written.) Before an aggregator copies, it tells the
- * system which window comes next and starts to read it, so that the disk works meanwhile; what is written, the system
- * writes in the background anyway. Without pipelining the phases are kept apart by another meeting. After an error a
- * process transfers nothing more, but goes on meeting and sending like the others.
+ * (fill: what lies in the holes of a window is read before it is written.) While an aggregator copies a window, the
+ * next one is being read; what is written, the system writes in the background anyway. Without pipelining the phases
+ * are kept apart by another meeting. After an error a process transfers nothing more, but goes on meeting and sending
+ * like the others.
  */
 #include "io/collective.h"
 #include <time.h>
@@ -37,6 +37,7 @@ typedef struct work {
     const sluice_side *side;
     int64_t shift;
     const sluice_set *cover; /* what of our domain is transferred */
+    bool cold;
     sluice_clock *clock;
     int64_t wanted; /* bytes copied from or to our memory */
     int error;
@@ -82,6 +83,15 @@ static bool walk_run(walk *v, const work *w, sluice_run *run) {
     }
 }
 
+/* Before the system writes a part of a page it reads all of it, and waits; so it is told of many in advance. */
+static void expect_edges(const work *w, int64_t lo, int64_t hi) {
+    sluice_store *s = w->io->store;
+    const int64_t page = s->facts.align, first = (lo + w->shift) / page, last = (hi + w->shift - 1) / page;
+    if ((lo + w->shift) % page) sluice_store_expect(s, first * page, page);
+    if ((hi + w->shift) % page && (last > first || (lo + w->shift) % page == 0))
+        sluice_store_expect(s, last * page, page);
+}
+
 static bool walk_next(walk *v, const work *w, sluice_run *piece, unsigned char **buf) {
     const sluice_share *share = &w->c->pattern->share;
     sluice_run run;
@@ -92,7 +102,10 @@ static bool walk_next(walk *v, const work *w, sluice_run *piece, unsigned char *
         if (lo < 0 || lo >= hi) continue;
         bool solid =
             share->exact && sluice_set_rank(&share->wanted, hi) - sluice_set_rank(&share->wanted, lo) == hi - lo;
-        if (v->task == FILL && solid) continue;
+        if (v->task == FILL && solid) {
+            if (w->cold) expect_edges(w, lo, hi);
+            continue;
+        }
         *piece = (sluice_run){lo, hi - lo};
         *buf = v->window + v->stretch.at + (lo - v->stretch.lo);
         return true;
@@ -284,7 +297,7 @@ static void write_rounds(work *w, int64_t rounds, bool nodes) {
 int sluice_rounds(sluice_collective *c, sluice_io *io, const sluice_side *side, int64_t shift, bool gaps,
                   sluice_clock *clock, int64_t *wanted, sluice_reason *why) {
     const sluice_pattern *p = c->pattern;
-    work w = {.c = c, .io = io, .side = side, .shift = shift, .clock = clock, .why = why};
+    work w = {.c = c, .io = io, .side = side, .shift = shift, .clock = clock, .why = why, .cold = sluice_io_cold(io)};
     w.cover = gaps ? &p->share.cover : &p->share.wanted;
     if (p->me >= 0 && !gaps && !p->share.exact)
         w.error = sluice_refuse(why, SLUICE_E_COMPLEX, -1, "%s: too complex to write while others write the file, too",

@@ -51,8 +51,9 @@ static int flush(sluice_io_batch *b, void *arg, sluice_reason *why) {
 
 static int request(sluice_io *io, sluice_io_part *part, sluice_io_plan plan, sluice_reason *why) {
     sluice_io_batch b;
-    sluice_io_batch_start(&b, io, true, plan);
-    return sluice_io_batch_walk(&b, part->file, sluice_io_straight(part), flush, part, why);
+    sluice_io_batch_start(&b, io, true, plan, sluice_set_hi(part->file) - sluice_set_lo(part->file));
+    int err = sluice_io_batch_walk(&b, part->file, sluice_io_straight(part), flush, part, why);
+    return err ? err : sluice_io_batch_finish(&b, flush, part, why);
 }
 
 int sluice_io_write(sluice_io *io, const sluice_io_part *part, int n, sluice_reason *why) {
