@@ -17,6 +17,9 @@
  *     notation.c   numbers and distributions as people write them
  *     manifest.c   what a folder of subfiles says          {"format": "sluice", "version": 1, ...}
  *     target.c     where targets lie, by name              fast=/mnt/ssd
+ *     container.c  the folder as a whole                   create, open, publish, delete
+ *     folder.c     the files in it
+ *     claim.c      one writer at a time
  *
  * As everywhere, a call that refuses leaves its outputs as they were.
  */
@@ -227,5 +230,82 @@ typedef struct sluice_target_path {
     char text[4096];
 } sluice_target_path;
 int sluice_target_find(sluice_target_path *out, const char *name, const char *bindings, sluice_reason *why);
+
+/* claim.c. Local. The lock of the writer of a container. -EBUSY if another has it, -EOWNERDEAD if another had it and is
+ * gone: why names it, and says how to remove the lock. `path` is for messages. */
+#define SLUICE_CLAIM_NAME "lock"
+int sluice_claim_take(int folder, const char *path, sluice_reason *why);
+int sluice_claim_drop(int folder);
+
+/* folder.c. Local. The folders of the targets, opened: one for each, `own` for ".". close leaves that one open. */
+int sluice_folder_targets(int **out, const sluice_manifest *m, int own, const char *bindings, sluice_reason *why);
+void sluice_folder_close(int *fd, const sluice_manifest *m, int own);
+
+/* folder.c. Local. Subfiles: made of their sizes and synced, and their folders too (again: those that are there are
+ * removed first; else they are -EEXIST), all or none; removed, as far as they are there; opened as stores, each at
+ * least as long as the manifest says; closed. */
+int sluice_folder_make(const sluice_manifest *m, const int *fd, bool again, sluice_reason *why);
+int sluice_folder_remove(const sluice_manifest *m, const int *fd);
+int sluice_folder_members(sluice_store ***out, const sluice_manifest *m, const int *fd, sluice_store_mode mode,
+                          const char *path, sluice_reason *why);
+int sluice_folder_release(sluice_store **member, int n);
+
+/* folder.c. Local. The manifest in a folder: read; written beside, synced, renamed over the one that is there, and the
+ * folder synced. *renamed says whether it came to that, also on failure. -ENOENT: there is none. */
+#define SLUICE_MANIFEST_NAME "manifest.json"
+int sluice_folder_read(sluice_manifest **out, int folder, const char *name, const char *path, sluice_reason *why);
+int sluice_folder_write(const sluice_manifest *m, int folder, bool *renamed, const char *path, sluice_reason *why);
+
+/* folder.c. Local. What has a name of this container's but stands for nothing in the manifest: told, removed. */
+typedef void sluice_leftover(void *arg, const char *target, const char *name);
+int sluice_folder_leftovers(const sluice_manifest *m, const int *fd, bool remove, sluice_leftover *each, void *arg,
+                            sluice_reason *why);
+
+/* container.c. An open container. */
+typedef enum sluice_container_mode {
+    SLUICE_CONTAINER_READ,
+    SLUICE_CONTAINER_WRITE, /* takes the lock */
+    SLUICE_CONTAINER_PEER   /* to write, while another process of the same program holds the lock */
+} sluice_container_mode;
+typedef struct sluice_container {
+    char *path, *bindings;
+    int folder;
+    sluice_container_mode mode;
+    pid_t owner; /* of the lock; 0: none of ours */
+    sluice_manifest *manifest;
+    sluice_store **member; /* one for each subfile; a caller that takes them over sets this to NULL */
+} sluice_container;
+
+/* Local. Makes a container, all zeros: it is there as a whole or not at all. -EEXIST if there is anything of that name.
+ * Only if the very last sync fails it is there all the same, and may be gone after a crash. `bindings`: see
+ * sluice_target_find(). */
+int sluice_container_create(const char *path, const sluice_manifest *m, const char *bindings, sluice_reason *why);
+
+/* Local. Opens a container and its subfiles. Nothing but regular files is opened, no symbolic link in it followed.
+ * close also gives the lock back, and returns the first error of it all. */
+int sluice_container_open(sluice_container **out, const char *path, sluice_container_mode mode, const char *bindings,
+                          sluice_reason *why);
+int sluice_container_close(sluice_container *c);
+
+/* Local. The subfiles of m, opened as those of c are: of a generation that is being made, for instance. The caller
+ * gives them back by sluice_folder_release(). */
+int sluice_container_members(sluice_store ***out, const sluice_container *c, const sluice_manifest *m,
+                             sluice_reason *why);
+
+/* Local. Another layout, type or shape for the array, by the process that has the lock: begin makes the subfiles of the
+ * next generation; the caller fills and syncs them, or abandons it. publish makes them the container in one step, takes
+ * over `next`, opens its subfiles in place of c's and removes the old ones. If it fails before that step, all is as it
+ * was; if the last sync fails, the new generation is in place (c->manifest says which), the old subfiles are left. */
+int sluice_container_begin(sluice_container *c, const sluice_manifest *next, sluice_reason *why);
+void sluice_container_abandon(sluice_container *c, const sluice_manifest *next);
+int sluice_container_publish(sluice_container *c, sluice_manifest *next, sluice_reason *why);
+
+/* Local. Tells what crashes left behind in its folders, and removes it (by the process that has the lock). On a target
+ * that the manifest no longer names nothing is found. */
+int sluice_container_clean(sluice_container *c, bool remove, sluice_leftover *each, void *arg, sluice_reason *why);
+
+/* Local. Removes a container: from the first step on it is none. One that was left half removed can be removed again.
+ */
+int sluice_container_delete(const char *path, const char *bindings, sluice_reason *why);
 
 #endif

@@ -44,19 +44,12 @@ int sluice_posix_sync(sluice_store *s) {
     return 0;
 }
 
-static int open_again(const char *path, int flags) {
-    int fd;
-    do fd = open(path, flags | O_CLOEXEC | O_NOCTTY, 0666);
-    while (fd < 0 && errno == EINTR);
-    return fd;
-}
-
 /* Opens the file once more, in place of the one that a child process has in common with its parent. */
 static int open_own(sluice_posix *p) {
     char path[32];
     snprintf(path, sizeof path, "/proc/self/fd/%d", p->fd);
-    int fd = open_again(path, O_RDWR);
-    if (fd < 0) return -errno;
+    int fd = sluice_sys_open(AT_FDCWD, path, O_RDWR, 0);
+    if (fd < 0) return fd;
     int err = dup3(fd, p->fd, O_CLOEXEC) < 0 ? -errno : 0;
     close(fd);
     if (!err) p->owner = getpid();
@@ -111,13 +104,13 @@ static int odd(const struct stat *st) { return S_ISDIR(st->st_mode) ? -EISDIR : 
 
 /* Opens a regular file, without waiting for the other end of what turns out to be a pipe. The flag must not stay: a
  * ring would take it by its word. If it is something else, *st says what; a mode of 0: nothing is known. */
-static int open_regular(int *fd, const char *path, int flags, struct stat *st) {
+static int open_regular(int *fd, int folder, const char *path, int flags, struct stat *st) {
     st->st_mode = 0;
-    *fd = open_again(path, flags | O_NONBLOCK);
-    if (*fd < 0 && errno == EWOULDBLOCK) *fd = open_again(path, flags); /* another process holds a lease on it */
-    const int err = *fd < 0 ? -errno : 0;
+    *fd = sluice_sys_open(folder, path, flags | O_NONBLOCK, 0666);
+    if (*fd == -EWOULDBLOCK) *fd = sluice_sys_open(folder, path, flags, 0666); /* another process holds a lease on it */
+    const int err = *fd < 0 ? *fd : 0;
     /* A folder cannot be opened for writing, a socket not at all. */
-    if (err == -EISDIR || err == -ENXIO) return stat(path, st) || S_ISREG(st->st_mode) ? err : odd(st);
+    if (err == -EISDIR || err == -ENXIO) return fstatat(folder, path, st, 0) || S_ISREG(st->st_mode) ? err : odd(st);
     if (err) return err;
     if (fstat(*fd, st) || fcntl(*fd, F_SETFL, 0)) return -errno;
     return S_ISREG(st->st_mode) ? 0 : odd(st);
@@ -134,18 +127,18 @@ static int refuse_odd(sluice_reason *why, int err, const char *call, const char 
     return sluice_refuse(why, err, -1, "%s %s%s: %s, not a regular file", call, cut ? "..." : "", path + cut, what);
 }
 
-static int open_folder(const char *path) {
+static int open_folder(int beside, const char *path) {
     const char *slash = strrchr(path, '/');
     char folder[4096] = ".";
     size_t len = slash ? (size_t)(slash - path) : 0;
     if (len >= sizeof folder) return -1;
     if (slash) memcpy(folder, len ? path : "/", len ? len : 1);
     folder[slash ? sluice_max((int64_t)len, 1) : 1] = 0;
-    return open_again(folder, O_RDONLY | O_DIRECTORY);
+    return sluice_sys_open(beside, folder, O_RDONLY | O_DIRECTORY, 0);
 }
 
-int sluice_posix_open(sluice_posix *p, const sluice_store_ops *ops, const char *path, sluice_store_mode mode,
-                      sluice_reason *why) {
+int sluice_posix_open(sluice_posix *p, const sluice_store_ops *ops, int folder, const char *path,
+                      sluice_store_mode mode, sluice_reason *why) {
     static const int flags[] = {[SLUICE_STORE_READ] = O_RDONLY,
                                 [SLUICE_STORE_WRITE] = O_RDWR,
                                 [SLUICE_STORE_CREATE] = O_RDWR | O_CREAT | O_EXCL,
@@ -154,7 +147,7 @@ int sluice_posix_open(sluice_posix *p, const sluice_store_ops *ops, const char *
     if (!sluice_store_init(&p->s, ops, path)) return sluice_store_refuse(why, -ENOMEM, "open", path, -1);
     p->dir = -1;
     p->owner = getpid();
-    int err = open_regular(&p->fd, path, flags[mode], &st);
+    int err = open_regular(&p->fd, folder, path, flags[mode] | (folder == AT_FDCWD ? 0 : O_NOFOLLOW), &st);
     if (err) {
         if (p->fd >= 0) close(p->fd);
         const char *call = mode >= SLUICE_STORE_CREATE ? "create" : "open";
@@ -165,7 +158,7 @@ int sluice_posix_open(sluice_posix *p, const sluice_store_ops *ops, const char *
         sluice_mem_free(p->s.name);
         return err;
     }
-    if (mode >= SLUICE_STORE_CREATE) p->dir = open_folder(path);
+    if (mode >= SLUICE_STORE_CREATE) p->dir = open_folder(folder, path);
     p->listed = mode < SLUICE_STORE_CREATE;
     pthread_once(&once, measure);
     p->s.facts = measured;
@@ -175,13 +168,17 @@ int sluice_posix_open(sluice_posix *p, const sluice_store_ops *ops, const char *
     return 0;
 }
 
-int sluice_store_open_posix(sluice_store **out, const char *path, sluice_store_mode mode, sluice_reason *why) {
+int sluice_posix_make(sluice_store **out, int folder, const char *path, sluice_store_mode mode, sluice_reason *why) {
     sluice_posix *p = sluice_mem_alloc(1, sizeof *p);
     if (!p) return sluice_store_refuse(why, -ENOMEM, "open", path, -1);
-    int err = sluice_posix_open(p, &posix_ops, path, mode, why);
+    int err = sluice_posix_open(p, &posix_ops, folder, path, mode, why);
     if (err)
         sluice_mem_free(p);
     else
         *out = &p->s;
     return err;
+}
+
+int sluice_store_open_posix(sluice_store **out, const char *path, sluice_store_mode mode, sluice_reason *why) {
+    return sluice_posix_make(out, AT_FDCWD, path, mode, why);
 }

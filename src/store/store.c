@@ -58,8 +58,12 @@ sluice_req sluice_store_front(const sluice_req *req, int64_t most, struct iovec 
 }
 
 int sluice_store_open(sluice_store **out, const char *path, sluice_store_mode mode, sluice_reason *why) {
-    int err = sluice_store_open_uring(out, path, mode, why);
-    return err == -ENOSYS ? sluice_store_open_posix(out, path, mode, why) : err;
+    return sluice_store_open_at(out, AT_FDCWD, path, mode, why);
+}
+
+int sluice_store_open_at(sluice_store **out, int folder, const char *name, sluice_store_mode mode, sluice_reason *why) {
+    int err = sluice_uring_make(out, folder, name, mode, why);
+    return err == -ENOSYS ? sluice_posix_make(out, folder, name, mode, why) : err;
 }
 
 int sluice_store_close(sluice_store *s) {

@@ -95,6 +95,9 @@ int sluice_store_open_posix(sluice_store **out, const char *path, sluice_store_m
 int sluice_store_open_uring(sluice_store **out, const char *path, sluice_store_mode mode, sluice_reason *why);
 int sluice_store_open_ram(sluice_store **out, int64_t size, sluice_reason *why);
 
+/* Local. The same for a name in an open folder, which is not followed if it is a symbolic link. AT_FDCWD: a path. */
+int sluice_store_open_at(sluice_store **out, int folder, const char *name, sluice_store_mode mode, sluice_reason *why);
+
 /* Local. Closes and frees, also if it returns an error (which then is that of a late write). NULL is allowed. */
 int sluice_store_close(sluice_store *s);
 
@@ -210,8 +213,10 @@ typedef struct sluice_posix {
     pid_t owner;         /* the process that opened it */
     _Atomic bool listed; /* the folder's entry is on disk */
 } sluice_posix;
-int sluice_posix_open(sluice_posix *p, const sluice_store_ops *ops, const char *path, sluice_store_mode mode,
-                      sluice_reason *why);
+int sluice_posix_open(sluice_posix *p, const sluice_store_ops *ops, int folder, const char *path,
+                      sluice_store_mode mode, sluice_reason *why);
+int sluice_posix_make(sluice_store **out, int folder, const char *path, sluice_store_mode mode, sluice_reason *why);
+int sluice_uring_make(sluice_store **out, int folder, const char *path, sluice_store_mode mode, sluice_reason *why);
 int sluice_posix_close(sluice_store *s);
 int sluice_posix_submit(sluice_store *s, bool write, sluice_req *req, int n);
 int sluice_posix_wait(sluice_store *s, sluice_req *req, int n);

@@ -12,6 +12,7 @@
  */
 #include "store/store.h"
 #include <errno.h>
+#include <fcntl.h>
 
 #ifdef SLUICE_HAVE_URING
 #include <liburing.h>
@@ -152,11 +153,11 @@ static bool in_memory(int fd) {
     return !fstatfs(fd, &fs) && (fs.f_type == TMPFS_MAGIC || fs.f_type == RAMFS_MAGIC);
 }
 
-int sluice_store_open_uring(sluice_store **out, const char *path, sluice_store_mode mode, sluice_reason *why) {
+int sluice_uring_make(sluice_store **out, int folder, const char *path, sluice_store_mode mode, sluice_reason *why) {
     if (!allowed()) return sluice_store_refuse(why, -ENOSYS, "open by io_uring", path, -1);
     uring *u = sluice_mem_alloc(1, sizeof *u);
     if (!u) return sluice_store_refuse(why, -ENOMEM, "open", path, -1);
-    int err = sluice_posix_open(&u->p, &uring_ops, path, mode, why);
+    int err = sluice_posix_open(&u->p, &uring_ops, folder, path, mode, why);
     if (err) {
         sluice_mem_free(u);
         return err;
@@ -172,9 +173,13 @@ int sluice_store_open_uring(sluice_store **out, const char *path, sluice_store_m
 
 #else
 
-int sluice_store_open_uring(sluice_store **out, const char *path, sluice_store_mode mode, sluice_reason *why) {
-    (void)out, (void)mode;
+int sluice_uring_make(sluice_store **out, int folder, const char *path, sluice_store_mode mode, sluice_reason *why) {
+    (void)out, (void)folder, (void)mode;
     return sluice_store_refuse(why, -ENOSYS, "open by io_uring", path, -1);
 }
 
 #endif
+
+int sluice_store_open_uring(sluice_store **out, const char *path, sluice_store_mode mode, sluice_reason *why) {
+    return sluice_uring_make(out, AT_FDCWD, path, mode, why);
+}
