@@ -134,7 +134,7 @@ int sluice_store_xfer(sluice_store *s, bool write, sluice_req *req, int n, int64
             if (req[next].len) slots[active++] = (slot){.req = &req[next]};
         if (!active) break;
         err = turn(s, write, slots, active, &failed);
-        if (err) sluice_store_refuse(why, err, name, s->name, failed->req->off + failed->req->result);
+        if (err) sluice_store_blame(why, err, name, s, failed->req->off + failed->req->result, 0);
         int left = 0;
         for (int i = 0; i < active; i++)
             if (slots[i].req->result < slots[i].req->len) slots[left++] = slots[i];
