@@ -120,6 +120,17 @@ int sluice_store_lock(sluice_store *s, int64_t off, int64_t len, sluice_lock how
 /* Local. A hint that a range will be read soon: where the system can, it starts to read it now, in the background. */
 void sluice_store_expect(sluice_store *s, int64_t off, int64_t len);
 
+/* join.c. Local. n >= 1 stores as one of `end` bytes, which messages call by a path. Member i has the room from base[i]
+ * to base[i + 1], the last one to the end; base[0] is 0, the others do not descend and are multiples of
+ * SLUICE_MAP_STRETCH. What lies in a room behind the bytes of its member reads as zeros, and what is written there is
+ * dropped, so that no member becomes longer; what a member has beyond its room is not seen. Members must therefore have
+ * their bytes, if only as holes, before they are written to. A write behind the end is -EFBIG, resize -ENOTSUP. Ranges
+ * can be locked if those of all members can; bytes behind the end, which say what handles of the same members have
+ * agreed on, are locked in the first. After a lock that failed nothing of its range is locked. The members are closed
+ * with the join, and stay the caller's if it cannot be made. */
+int sluice_store_open_join(sluice_store **out, sluice_store *const *stores, const int64_t *base, int n, int64_t end,
+                           const char *path);
+
 /* store.c. Pure. The store that has byte *off of s for its own, behind shims, too: of a join a member, else s itself,
  * which also has what lies behind the end. *off becomes its offset there, and *room the bytes from there on that are
  * its own. So a member with room is the holder of where the room before it ends, which is its byte 0. */
