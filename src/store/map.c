@@ -7,6 +7,10 @@
  *                 |
  *                 +-- no --> ask again later: after 0, 1, 3, 7, 15, 31, 31, ... askings, since each costs microseconds
  *
+ * Of a join, each member is mapped where its room begins, in one range of addresses; a stretch belongs to one member.
+ * Where the bytes of a member end inside of its last stretch, this is EDGE rather than READY, and asking about it looks
+ * up how far they go. A plain file needs no such state, since no one asks about what lies behind its size.
+ *
  * If the system takes pages back, a later copy just waits for them. If they no longer exist, because someone cut the
  * file short, or cannot be read, touching them raises SIGBUS. One handler for the process looks at the frames of the
  * guards that this thread is in, innermost first; if the address lies in the range of one, it jumps back there and the
@@ -102,18 +106,39 @@ static bool look(void) {
 
 /* ---- The map ---- */
 
-enum { NEW = 0, READY = 255 }; /* between: how often it was refused << 5 | askings to let pass */
+enum { NEW = 0, EDGE = 254, READY = 255 }; /* below: how often it was refused << 5 | askings to let pass */
 
-struct sluice_map {
+/* A file, or the room of a member of a join. */
+typedef struct piece {
     sluice_store *store;
     int fd;
-    bool blind;                  /* mincore does not tell the truth */
+    bool blind;         /* mincore does not tell the truth */
+    int64_t base, room; /* the part of the map that it has; base is that of a stretch */
+    int64_t size;       /* bytes of the file in there when last asked; what lies behind is not ready */
+    int64_t span;       /* bytes mapped, whole stretches */
+} piece;
+
+struct sluice_map {
     bool write;                  /* may be written to */
     unsigned char *base, *state; /* NULL while the file is empty */
-    int64_t size;                /* of the file when last asked; what lies behind is not ready */
-    int64_t span;                /* bytes mapped, whole stretches */
+    int64_t size;                /* what lies behind is not ready: of one piece its size, of several the end of all */
+    int64_t span;                /* bytes of address space, whole stretches */
     int64_t stretches;           /* that there are states for: at least those */
+    int n;
+    piece piece[];
 };
+
+static piece *piece_at(sluice_map *m, int64_t off) {
+    int lo = 0, hi = m->n;
+    while (hi - lo > 1) {
+        int mid = lo + (hi - lo) / 2;
+        if (m->piece[mid].base <= off)
+            lo = mid;
+        else
+            hi = mid;
+    }
+    return &m->piece[lo];
+}
 
 /* Maps so many bytes instead of those mapped already. */
 static int map_more(unsigned char **p, int64_t have, int64_t want, int prot, int flags, int fd) {
@@ -124,30 +149,50 @@ static int map_more(unsigned char **p, int64_t have, int64_t want, int prot, int
     return 0;
 }
 
-/* Maps all of a file that has grown to `size`, and forgets nothing of what was ready. The states are mapped too: of a
- * file of many terabytes, those of the stretches that are used take memory, and no others. */
-static int enlarge(sluice_map *m, int64_t size) {
+/* Makes the map as long as `size`, and forgets nothing of what was ready. The states are mapped too: of a file of many
+ * terabytes, those of the stretches that are used take memory, and no others. */
+static int enlarge(sluice_map *m, int64_t size, int prot, int flags, int fd) {
     int64_t n = sluice_ceil_div(size, SLUICE_MAP_STRETCH), span;
     if (!sluice_mul(n, SLUICE_MAP_STRETCH, &span)) return -EFBIG;
     int err = map_more(&m->state, m->stretches, n, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1);
     if (err) return err;
     m->stretches = n;
-    err = map_more(&m->base, m->span, span, PROT_READ | (m->write ? PROT_WRITE : 0), MAP_SHARED, m->fd);
+    err = map_more(&m->base, m->span, span, prot, flags, fd);
     if (!err) m->span = span;
     return err;
 }
 
-/* Learns the size anew. */
-static int refresh(sluice_map *m) {
-    int64_t size = sluice_store_size(m->store, NULL), old = m->size;
+/* Maps all of a piece that has grown to `size`: one that is alone where there is room for it, others where their room
+ * was reserved. */
+static int map_piece(sluice_map *m, piece *p, int64_t size) {
+    const int prot = PROT_READ | (m->write ? PROT_WRITE : 0);
+    if (m->n == 1) {
+        int err = enlarge(m, size, prot, MAP_SHARED, p->fd);
+        p->span = m->span;
+        return err;
+    }
+    int64_t span = sluice_ceil_div(size, SLUICE_MAP_STRETCH) * SLUICE_MAP_STRETCH;
+    void *at =
+        mmap(m->base + p->base + p->span, (size_t)(span - p->span), prot, MAP_SHARED | MAP_FIXED, p->fd, p->span);
+    if (at == MAP_FAILED) return -errno;
+    p->span = span;
+    return 0;
+}
+
+/* Learns the size of a piece anew. */
+static int refresh(sluice_map *m, piece *p) {
+    int64_t size = sluice_store_size(p->store, NULL), old = p->size;
     if (size < 0) return (int)size;
-    int err = size > m->span ? enlarge(m, size) : 0;
+    size = sluice_min(size, p->room);
+    int err = size > p->span ? map_piece(m, p, size) : 0;
     if (err) return err;
     /* The stretch of the old end was ready only up to there; what lies behind a new end is gone. */
-    if (size > old && old % SLUICE_MAP_STRETCH) m->state[old / SLUICE_MAP_STRETCH] = NEW;
+    const int64_t first = p->base / SLUICE_MAP_STRETCH;
+    if (size > old && old % SLUICE_MAP_STRETCH) m->state[first + old / SLUICE_MAP_STRETCH] = NEW;
     if (size < old)
-        for (int64_t k = size / SLUICE_MAP_STRETCH; k <= (old - 1) / SLUICE_MAP_STRETCH; k++) m->state[k] = NEW;
-    m->size = size;
+        for (int64_t k = size / SLUICE_MAP_STRETCH; k <= (old - 1) / SLUICE_MAP_STRETCH; k++) m->state[first + k] = NEW;
+    p->size = size;
+    if (m->n == 1) m->size = size;
     return 0;
 }
 
@@ -171,16 +216,42 @@ static bool is_local(int fd) {
     return false;
 }
 
+/* Counts the pieces of a store and, if p is not NULL, writes down what they are; negative if one cannot be mapped. */
+static int divide(sluice_store *s, piece *p) {
+    int n = 0;
+    for (int64_t base = 0, room;; base += room, n++) {
+        int64_t at = base;
+        sluice_store *holder = sluice_store_holder(s, &at, &room);
+        if (at) return n;
+        int fd = holder->ops->fd ? holder->ops->fd(holder) : -ENOTSUP;
+        if (fd < 0) return fd;
+        if (p) p[n] = (piece){.store = holder, .fd = fd, .blind = is_blind(fd), .base = base, .room = room};
+    }
+}
+
+/* Maps all pieces. Several have their rooms in one range of addresses; what is no file's in there is never touched. */
+static int map_all(sluice_map *m) {
+    int err = 0;
+    for (int i = 0; i < m->n; i++) m->write = m->write && is_local(m->piece[i].fd);
+    if (m->n > 1) {
+        m->size = m->piece[m->n - 1].base + m->piece[m->n - 1].room;
+        err = enlarge(m, m->size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1);
+    }
+    for (int i = 0; i < m->n && !err; i++) err = refresh(m, &m->piece[i]);
+    return err;
+}
+
 int sluice_map_open(sluice_map **out, sluice_store *s, bool write) {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
-    int fd = s->ops->fd ? s->ops->fd(s) : -ENOTSUP;
-    if (fd < 0) return fd;
+    int n = divide(s, NULL);
+    if (n < 0) return n;
     pthread_once(&once, install);
     if (!look()) return -EBUSY;
-    sluice_map *m = sluice_mem_alloc(1, sizeof *m);
+    sluice_map *m = sluice_mem_alloc(1, sizeof *m + (size_t)n * sizeof *m->piece);
     if (!m) return -ENOMEM;
-    *m = (sluice_map){.store = s, .fd = fd, .blind = is_blind(fd), .write = write && is_local(fd)};
-    int err = refresh(m);
+    *m = (sluice_map){.write = write, .n = n};
+    divide(s, m->piece);
+    int err = map_all(m);
     if (err)
         sluice_map_close(m);
     else
@@ -199,24 +270,24 @@ unsigned char *sluice_map_base(const sluice_map *m) { return m->base; }
 bool sluice_map_writable(const sluice_map *m) { return m->write; }
 
 /* Reads to the same small place over and over: only the answer counts. */
-static bool read_at_once(const sluice_map *m, int64_t lo, int64_t hi) {
+static bool read_at_once(const piece *p, int64_t lo, int64_t hi) {
     enum { PIECE = 16 << 10, N = SLUICE_MAP_STRETCH / PIECE };
     unsigned char sink[PIECE];
     struct iovec v[N];
     int n = 0;
     for (int64_t x = lo; x < hi; x += PIECE) v[n++] = (struct iovec){sink, (size_t)sluice_min(PIECE, hi - x)};
-    return preadv2(m->fd, v, n, lo, RWF_NOWAIT) == hi - lo;
+    return preadv2(p->fd, v, n, lo - p->base, RWF_NOWAIT) == hi - lo;
 }
 
 /* Systems take back single pages that were not used for a while. A few of them are brought in again sooner than all the
  * others are read by calls. */
 enum { SPARE = 16 };
 
-static bool is_cached(const sluice_map *m, int64_t lo, int64_t hi) {
+static bool is_cached(const sluice_map *m, const piece *p, int64_t lo, int64_t hi) {
     unsigned char in[SLUICE_MAP_STRETCH / 4096]; /* no system has smaller pages */
-    if (m->blind) return read_at_once(m, lo, hi);
+    if (p->blind) return read_at_once(p, lo, hi);
     if (mincore(m->base + lo, (size_t)(hi - lo), in)) return false;
-    int64_t n = sluice_ceil_div(hi - lo, m->store->facts.align);
+    int64_t n = sluice_ceil_div(hi - lo, p->store->facts.align);
     int64_t there = 0;
     for (int64_t i = 0; i < n; i++) there += in[i] & 1;
     return n - there <= n / SPARE;
@@ -236,27 +307,36 @@ static void refuse(unsigned char *state) {
 }
 
 static bool make_ready(sluice_map *m, int64_t off, int64_t len, sluice_touch how) {
-    if (!look() || refresh(m) || off < 0 || len < 0 || off > m->size || len > m->size - off) return false;
-    int64_t k = off / SLUICE_MAP_STRETCH, lo = k * SLUICE_MAP_STRETCH,
-            hi = sluice_min(lo + SLUICE_MAP_STRETCH, m->size);
-    if (lo >= m->size || off + len > hi) return false;
-    if (m->state[k] == READY) return true;
+    if (!look() || off < 0 || len < 0) return false;
+    piece *p = piece_at(m, off);
+    if (refresh(m, p)) return false;
+    int64_t end = p->base + p->size, k = off / SLUICE_MAP_STRETCH, lo = k * SLUICE_MAP_STRETCH,
+            hi = sluice_min(end - lo, SLUICE_MAP_STRETCH) + lo;
+    if (off >= hi || len > hi - off) return false;
+    if (m->state[k] >= EDGE) return true;
     bool fetch = how == SLUICE_TOUCH_FETCH;
-    if ((fetch || is_cached(m, lo, hi)) && (how == SLUICE_TOUCH_FEW || populate(m, lo, hi, fetch)))
-        m->state[k] = READY;
+    if ((fetch || is_cached(m, p, lo, hi)) && (how == SLUICE_TOUCH_FEW || populate(m, lo, hi, fetch)))
+        m->state[k] = hi - lo < SLUICE_MAP_STRETCH && hi < m->size ? EDGE : READY;
     else
         refuse(&m->state[k]);
-    return m->state[k] == READY;
+    return m->state[k] >= EDGE;
+}
+
+/* Whether the bytes were the file's when it was last asked. */
+static bool is_inside(sluice_map *m, int64_t off, int64_t len) {
+    const piece *p = piece_at(m, off);
+    return len <= p->base + p->size - off;
 }
 
 bool sluice_map_ready(sluice_map *m, int64_t off, int64_t len, sluice_touch how) {
     if (off >= 0 && len >= 0 && off < m->size && len <= m->size - off) {
         unsigned char *state = &m->state[off / SLUICE_MAP_STRETCH];
         if (*state == READY && atomic_load_explicit(&ours, memory_order_relaxed)) return true;
-        if (*state != READY && *state & 31 && how != SLUICE_TOUCH_FETCH) {
+        if (*state < EDGE && *state & 31 && how != SLUICE_TOUCH_FETCH) {
             --*state;
             return false;
         }
+        if (*state == EDGE && atomic_load_explicit(&ours, memory_order_relaxed) && is_inside(m, off, len)) return true;
     }
     return make_ready(m, off, len, how);
 }

@@ -44,6 +44,13 @@ int sluice_store_refuse(sluice_reason *why, int error, const char *call, const c
                          sluice_strerror(error));
 }
 
+int sluice_store_blame(sluice_reason *why, int error, const char *call, sluice_store *s, int64_t off, int64_t len) {
+    int64_t at = off, room;
+    const sluice_store *holder = sluice_store_holder(s, &at, &room);
+    bool whole = len <= room;
+    return sluice_store_refuse(why, error, call, whole ? holder->name : s->name, whole ? at : off);
+}
+
 sluice_req sluice_store_front(const sluice_req *req, int64_t most, struct iovec *part) {
     const struct iovec *v = req->iov;
     int left = req->niov, n = 0;
@@ -66,6 +73,15 @@ int sluice_store_open_at(sluice_store **out, int folder, const char *name, sluic
     return err == -ENOSYS ? sluice_posix_make(out, folder, name, mode, why) : err;
 }
 
+sluice_store *sluice_store_holder(sluice_store *s, int64_t *off, int64_t *room) {
+    sluice_store *join = s, *member = NULL;
+    while (join->inner && !join->ops->holder) join = join->inner;
+    if (join->ops->holder) member = join->ops->holder(join, off, room);
+    if (member) return member;
+    *room = INT64_MAX - *off;
+    return s;
+}
+
 int sluice_store_close(sluice_store *s) {
     int err = s ? s->ops->close(s) : 0;
     return err == -EINTR ? 0 : err; /* the descriptor is gone, and nothing is known to be lost */
@@ -85,30 +101,44 @@ int sluice_store_resize(sluice_store *s, int64_t size, sluice_reason *why) {
     return err ? sluice_store_refuse(why, err, "resize", s->name, size) : 0;
 }
 
+/* The store that lost something, of a join the member. */
+static const sluice_store *loser(sluice_store *s) {
+    for (int64_t off = 0, at = 0, room; !at; off += room) {
+        at = off;
+        const sluice_store *holder = sluice_store_holder(s, &at, &room);
+        if (!at && holder->lost) return holder;
+    }
+    return s;
+}
+
 int sluice_store_sync(sluice_store *s, sluice_reason *why) {
     int err = s->lost;
     while (!err && (err = s->ops->sync(s)) == -EINTR) err = 0;
     if (!err) return 0;
     s->lost = err;
-    return sluice_store_refuse(why, err, "sync", s->name, -1);
+    return sluice_store_refuse(why, err, "sync", loser(s)->name, -1);
 }
 
 int sluice_store_lock(sluice_store *s, int64_t off, int64_t len, sluice_lock how, sluice_reason *why) {
+    const char *call = how == SLUICE_UNLOCK ? "unlock" : "lock";
     int64_t end;
     int err = -ENOTSUP;
     if (off < 0 || len < 0 || !sluice_add(off, len, &end))
-        err = SLUICE_E_ARGUMENT;
-    else if (!len)
-        return 0;
-    else if (s->ops->lock)
-        do err = s->ops->lock(s, off, len, how);
-        while (err == -EINTR);
+        return sluice_store_refuse(why, SLUICE_E_ARGUMENT, call, s->name, off);
+    if (!len) return 0;
+    while (s->ops->lock && (err = s->ops->lock(s, off, len, how)) == -EINTR) {
+    }
     /* Others would wait for ever for a lock that could not be given back: once more, though the failure counts. */
     if (err && how == SLUICE_UNLOCK && s->ops->lock) s->ops->lock(s, off, len, SLUICE_UNLOCK);
-    return err ? sluice_store_refuse(why, err, how == SLUICE_UNLOCK ? "unlock" : "lock", s->name, off) : 0;
+    return err ? sluice_store_blame(why, err, call, s, off, len) : 0;
 }
 
 void sluice_store_expect(sluice_store *s, int64_t off, int64_t len) {
-    int fd = s->ops->fd ? s->ops->fd(s) : -1;
-    if (fd >= 0) posix_fadvise(fd, off, len, POSIX_FADV_WILLNEED);
+    for (int64_t n; len > 0; off += n, len -= n) {
+        int64_t at = off, room;
+        sluice_store *holder = sluice_store_holder(s, &at, &room);
+        n = sluice_min(len, room);
+        int fd = holder->ops->fd ? holder->ops->fd(holder) : -1;
+        if (fd >= 0) posix_fadvise(fd, at, n, POSIX_FADV_WILLNEED);
+    }
 }

@@ -1,4 +1,4 @@
-/* store.h: bytes in one physical file.
+/* store.h: bytes in one physical file, or in several that are put one behind the other.
  *
  * A store is a table of functions and a table of numbers. The functions do what the system does, no better: a
  * transfer may be short, interrupted or refused. Everything else sits once in sluice_store_xfer(): it is the only
@@ -13,8 +13,9 @@
  * The other functions have callers of the same kind (sluice_store_size() and so on), which the layers above use instead
  * of the table.
  *
- * Stores: posix (posix.c), io_uring (uring.c), memory (ram.c, the template for a new one). Shims stand in front of
- * another store and have the same interface: fault.c makes the n-th call fail, tap.c reports each call.
+ * Stores: posix (posix.c), io_uring (uring.c), memory (ram.c, the template for a new one), and several of them as one
+ * (join.c). Shims stand in front of another store and have the same interface: fault.c makes the n-th call fail, tap.c
+ * reports each call.
  *
  * Thread-safety: sluice_store_xfer(), size and sync may be called from any thread at the same time; a store that
  * cannot do that by nature (a ring) locks itself. A map belongs to one thread at a time.
@@ -70,6 +71,8 @@ typedef struct sluice_store_ops {
      * any process, or releases it. fd: see map.c. */
     int (*lock)(sluice_store *s, int64_t off, int64_t len, sluice_lock how);
     int (*fd)(sluice_store *s); /* a descriptor that can be mapped, or negative */
+    /* Optional. See sluice_store_holder(); NULL: no member, and nothing has changed. */
+    sluice_store *(*holder)(sluice_store *s, int64_t *off, int64_t *room);
 } sluice_store_ops;
 
 struct sluice_store {
@@ -143,6 +146,22 @@ int sluice_store_lock(sluice_store *s, int64_t off, int64_t len, sluice_lock how
 /* Local. A hint that a range will be read soon: where the system can, it starts to read it now, in the background. */
 void sluice_store_expect(sluice_store *s, int64_t off, int64_t len);
 
+/* join.c. Local. n >= 1 stores as one of `end` bytes, which messages call by a path. Member i has the room from base[i]
+ * to base[i + 1], the last one to the end; base[0] is 0, the others do not descend and are multiples of
+ * SLUICE_MAP_STRETCH. What lies in a room behind the bytes of its member reads as zeros, and what is written there is
+ * dropped, so that no member becomes longer; what a member has beyond its room is not seen. Members must therefore have
+ * their bytes, if only as holes, before they are written to. A write behind the end is -EFBIG, resize -ENOTSUP. Ranges
+ * can be locked if those of all members can; bytes behind the end, which say what handles of the same members have
+ * agreed on, are locked in the first. After a lock that failed nothing of its range is locked. The members are closed
+ * with the join, and stay the caller's if it cannot be made. */
+int sluice_store_open_join(sluice_store **out, sluice_store *const *stores, const int64_t *base, int n, int64_t end,
+                           const char *path);
+
+/* store.c. Pure. The store that has byte *off of s for its own, behind shims, too: of a join a member, else s itself,
+ * which also has what lies behind the end. *off becomes its offset there, and *room the bytes from there on that are
+ * its own. So a member with room is the holder of where the room before it ends, which is its byte 0. */
+sluice_store *sluice_store_holder(sluice_store *s, int64_t *off, int64_t *room);
+
 /* fault.c. Counts the calls of a store (submitted requests, size, resize, sync, lock, close each count as one) and
  * makes call number `at` (1 = the first from now; 0 = none) misbehave once. A shim that could not be made leaves the
  * inner store open. */
@@ -161,25 +180,26 @@ int64_t sluice_fault_calls(const sluice_store *s);
 typedef void sluice_tap(void *arg, const char *call, int64_t off, int64_t len, int64_t result);
 int sluice_store_open_tap(sluice_store **out, sluice_store *inner, sluice_tap *tap, void *arg);
 
-/* map.c: reading and writing cached files without a system call. The file is mapped for the life of the map (again,
- * when it has grown) and looked after in stretches of SLUICE_MAP_STRETCH bytes. sluice_map_ready says whether [off, off
- * + len), which lies in one stretch, can be read through the mapping now, at the price of memory copies: the pages of
- * the stretch are in the page cache (mincore) and, if many of them will be touched, their table entries have been
- * filled in (MADV_POPULATE_READ, which reports errors); a stretch found ready is remembered, so that asking again costs
- * a few instructions. SLUICE_TOUCH_FETCH: cold pages are brought in too. Parts past the end of the file, cold parts and
- * failures say no, and the caller reads as usual. Asking may map anew: take the base afterwards. sluice_map_guard runs
- * copy(arg); if the file was cut short or its disk fails meanwhile, the fault is caught and -EIO is returned instead of
- * a crash; what the copy had written by then is undefined. The copy takes no locks and allocates nothing, since it may
- * never return. If the map was opened for writing and the file system is local (sluice_map_writable), the copy may go
- * the other way: what is stored there is the file's content at once, and only the bytes stored change. A disk that is
- * full then shows as a fault in a hole of the file; writing by calls afterwards says what it was. */
+/* map.c: reading and writing cached files without a system call. The file, of a join those of all members, is mapped
+ * for the life of the map (again, when it has grown) and looked after in stretches of SLUICE_MAP_STRETCH bytes.
+ * sluice_map_ready says whether [off, off + len), which lies in one stretch, can be read through the mapping now, at
+ * the price of memory copies: the pages of the stretch are in the page cache (mincore) and, if many of them will be
+ * touched, their table entries have been filled in (MADV_POPULATE_READ, which reports errors); a stretch found ready is
+ * remembered, so that asking again costs a few instructions. SLUICE_TOUCH_FETCH: cold pages are brought in too. Parts
+ * past the end of the file or of a member, cold parts and failures say no, and the caller reads as usual. Asking may
+ * map anew: take the base afterwards. sluice_map_guard runs copy(arg); if the file was cut short or its disk fails
+ * meanwhile, the fault is caught and -EIO is returned instead of a crash; what the copy had written by then is
+ * undefined. The copy takes no locks and allocates nothing, since it may never return. If the map was opened for
+ * writing and the file system is local (sluice_map_writable), the copy may go the other way: what is stored there is
+ * the file's content at once, and only the bytes stored change. A disk that is full then shows as a fault in a hole of
+ * the file; writing by calls afterwards says what it was. */
 enum { SLUICE_MAP_STRETCH = 2 << 20 };
 typedef struct sluice_map sluice_map;
 int sluice_map_open(sluice_map **out, sluice_store *s, bool write);
 void sluice_map_close(sluice_map *m);
 typedef enum sluice_touch { SLUICE_TOUCH_FEW, SLUICE_TOUCH_MANY, SLUICE_TOUCH_FETCH } sluice_touch;
 bool sluice_map_ready(sluice_map *m, int64_t off, int64_t len, sluice_touch how);
-unsigned char *sluice_map_base(const sluice_map *m); /* the byte at file offset 0 */
+unsigned char *sluice_map_base(const sluice_map *m); /* the byte at offset 0 */
 bool sluice_map_writable(const sluice_map *m);
 int sluice_map_guard(sluice_map *m, void (*copy)(void *arg), void *arg);
 
@@ -201,6 +221,9 @@ sluice_label sluice_store_label(const char *path);
 /* store.c. Refuses with "<call> <name> at byte <off>: <error>", without the offset if it is negative. The name is made
  * of a path, as that of a store is, and may be one already. */
 int sluice_store_refuse(sluice_reason *why, int error, const char *call, const char *path, int64_t off);
+
+/* store.c. The same about [off, off + len) of a store; of a join, about the member that holds all of it. */
+int sluice_store_blame(sluice_reason *why, int error, const char *call, sluice_store *s, int64_t off, int64_t len);
 
 /* store.c. The pieces at the front of a request that together have at most `most` bytes, and at least one byte: as many
  * whole pieces as fit, or a part of the first that has any, described by *part. */

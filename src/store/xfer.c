@@ -156,7 +156,7 @@ int sluice_store_end(sluice_xfer *x, int64_t *moved, sluice_reason *why) {
     for (int i = 0; i < x->n; i++) sum += x->req[i].result;
     if (moved) *moved = sum;
     if (x->n && x->error)
-        sluice_store_refuse(why, x->error, name_of(x->write), x->store->name, x->failed->off + x->failed->result);
+        sluice_store_blame(why, x->error, name_of(x->write), x->store, x->failed->off + x->failed->result, 0);
     return x->n ? x->error : 0;
 }
 
