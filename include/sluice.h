@@ -66,6 +66,9 @@ typedef struct sluice_options {
     int exclusive;            /* no other handle writes the file while this one is open: no locks are taken */
     int replace;              /* create: a file that is there is replaced by a new one, once that is whole */
     sluice_together together; /* how collective calls divide the work */
+    const char *layout;       /* create: a container, with its subfiles in this layout: "tiles:256x256:4" */
+    const char *targets;      /* create: names of the targets on which they lie, in turn: "fast,slow"; NULL: in it */
+    const char *bindings;     /* where targets are: "fast=/ssd,slow=/disk"; before $SLUICE_TARGETS */
 } sluice_options;
 
 enum { SLUICE_READ = 0, SLUICE_WRITE = 1 };

@@ -38,11 +38,12 @@ typedef struct opening {
     sluice_place place;
 } opening;
 
-static int open_here(sluice_array **a, opening *w, bool create, int64_t ticket, sluice_reason *why) {
+static int open_here(sluice_array **a, opening *w, bool create, sluice_role role, int64_t ticket, sluice_reason *why) {
     /* When others open what one has made, an .npy file says itself what it is. */
     const sluice_desc *d = w->create && w->desc->format == SLUICE_NPY ? NULL : w->desc;
     int err = sluice_place_find(&w->place, w->path, ticket, why);
     if (err) return err;
+    w->place.role = role;
     return create ? sluice_array_make(a, &w->place, w->desc, &w->o, why)
                   : sluice_array_open(a, &w->place, w->mode, d, &w->o, why);
 }
@@ -51,11 +52,12 @@ static int open_here(sluice_array **a, opening *w, bool create, int64_t ticket, 
  * opened the new one, which therefore lies beside it so far. */
 static int open_everywhere(sluice_array **a, sluice_collective *c, opening *w, sluice_reason *why) {
     sluice_group *g = c->group;
-    int64_t ticket = g->rank > 0 ? INT64_MAX : w->create && w->o.replace ? sluice_place_ticket() : 0;
-    int err = g->rank == 0 ? open_here(a, w, w->create, ticket, why) : 0;
+    bool replace = w->create && w->o.replace && !sluice_contain_wanted(w->path, &w->o);
+    int64_t ticket = g->rank > 0 ? INT64_MAX : replace ? sluice_place_ticket() : 0;
+    int err = g->rank == 0 ? open_here(a, w, w->create, g->size > 1 ? SLUICE_FIRST : SLUICE_ALONE, ticket, why) : 0;
     err = sluice_agree(g, err, why, &ticket, 1);
     if (err) return err;
-    if (g->rank > 0) err = open_here(a, w, false, ticket, why);
+    if (g->rank > 0) err = open_here(a, w, false, SLUICE_PEER, ticket, why);
     int64_t seen = err ? 0 : fingerprint(&(*a)->desc), asked = course(c);
     int64_t same[5] = {seen, -seen, asked, -asked, !err && (*a)->io.locks};
     err = sluice_agree(g, err, why, same, 5);
@@ -84,13 +86,17 @@ static int open_together(sluice_array **out, MPI_Comm comm, opening *w, const sl
     if (err) return sluice_errmsg_set(&why);
     err = open_everywhere(&a, c, w, &why);
     if (!err) {
+        c->exclusive |= a->container != NULL; /* its lock keeps all others out */
         a->collective = c;
         *out = a;
         return 0;
     }
     bool made = w->create && c->group->rank == 0 && a;
     sluice_close(a);
-    if (made) unlink(sluice_place_at(&w->place)); /* it was made just now, and is of no use */
+    if (made && sluice_contain_wanted(w->path, &w->o)) /* it was made just now, and is of no use */
+        (void)sluice_container_delete(w->path, w->o.bindings, NULL);
+    else if (made)
+        unlink(sluice_place_at(&w->place));
     sluice_collective_close(c);
     return sluice_errmsg_set(&why);
 }
@@ -132,15 +138,17 @@ int sluice_all_close(sluice_collective *c, int error) {
 
 /* ---- Moving -------------------------------------------------------------------------------------------------- */
 
-static sluice_extent extent_of(const sluice_desc *d) {
-    const sluice_shape *s = &d->shape;
-    int64_t slowest = s->dim[s->order == SLUICE_ROW_MAJOR ? 0 : s->ndims - 1], end = sluice_desc_end(d);
-    return (sluice_extent){s->header, end, slowest > 0 ? sluice_max((end - s->header) / slowest, 1) : 1};
+/* Of an array in subfiles: their space, which has no slabs. */
+static sluice_extent extent_of(const sluice_array *a) {
+    const sluice_shape *s = &a->desc.shape;
+    if (a->layout) return (sluice_extent){0, a->layout->base[a->layout->n], 1, a->subfiles};
+    int64_t slowest = s->dim[s->order == SLUICE_ROW_MAJOR ? 0 : s->ndims - 1], end = sluice_desc_end(&a->desc);
+    return (sluice_extent){s->header, end, slowest > 0 ? sluice_max((end - s->header) / slowest, 1) : 1, {0}};
 }
 
 int sluice_all_run(sluice_array *a, bool write, const sluice_io_part *part, int n, const sluice_known *known,
                    bool main_thread, int error, sluice_reason *why) {
-    sluice_extent e = extent_of(&a->desc);
+    sluice_extent e = extent_of(a);
     a->collective->group->may_poll = main_thread;
     return sluice_collective_move(a->collective, &a->io, &e, write, part, n, known, error, why);
 }
@@ -174,6 +182,7 @@ int sluice_write_all(sluice_array *a, const sluice_range *range, const void *buf
 /* ---- Distributions ------------------------------------------------------------------------------------------- */
 
 typedef struct spread {
+    const sluice_layout *layout;
     const sluice_shape *shape;
     const sluice_dist *dist;
     const int *grid;
@@ -181,7 +190,8 @@ typedef struct spread {
 
 static int part_of(void *arg, int r, sluice_set *out, sluice_reason *why) {
     const spread *s = arg;
-    return sluice_set_hpf(out, s->shape, s->dist, s->grid, r, why);
+    int err = sluice_set_hpf(out, s->shape, s->dist, s->grid, r, why);
+    return err || !s->layout ? err : sluice_pass(why, sluice_split_file(out, s->layout, out));
 }
 
 static int64_t mark_of(const spread *s) {
@@ -203,25 +213,30 @@ static int check_grid(const spread *s, int size, sluice_reason *why) {
 }
 
 static int move_dist(sluice_array *a, bool write, const sluice_dist *dist, const int *grid, void *buf) {
-    spread s = {&a->desc.shape, dist, grid};
+    spread s = {a->layout, &a->desc.shape, dist, grid};
     sluice_set file = SLUICE_SET_EMPTY;
+    sluice_pieces pieces = {0};
     sluice_reason why;
     sluice_group *g = a->collective ? a->collective->group : NULL;
     int err = sluice_bind_allowed(a, write, &why);
     if (!err) {
         err = check_grid(&s, g ? g->size : 1, &why);
-        if (!err) err = part_of(&s, g ? g->rank : 0, &file, &why);
+        if (!err) err = sluice_set_hpf(&file, s.shape, dist, grid, g ? g->rank : 0, &why);
+        if (!err && a->layout)
+            err = sluice_pass(&why, sluice_split(&pieces, a->layout, &(sluice_io_part){&file, {buf, NULL, 0, 0}}, 1));
         sluice_collective_name(&a->io, write, err, &why);
     }
     sluice_background_drain(a);
-    sluice_io_part part = {&file, {buf, NULL, 0, 0}};
+    const sluice_io_part named = {&file, {buf, NULL, 0, 0}}, *part = a->layout ? pieces.part : &named;
+    const int n = a->layout ? pieces.n : 1;
     sluice_known known = {part_of, &s, err ? 0 : mark_of(&s)};
     if (g)
-        err = sluice_all_run(a, write, &part, 1, &known, true, err, &why);
+        err = sluice_all_run(a, write, part, n, &known, true, err, &why);
     else if (!err)
-        err = (write ? sluice_io_write : sluice_io_read)(&a->io, &part, 1, &why);
-    if (!err && !write) sluice_transfer_swap(a, &part, 1);
+        err = (write ? sluice_io_write : sluice_io_read)(&a->io, part, n, &why);
+    if (!err && !write) sluice_transfer_swap(a, &named, 1);
     sluice_set_free(&file);
+    sluice_split_free(&pieces);
     return err ? sluice_errmsg_set(&why) : 0;
 }
 

@@ -123,6 +123,7 @@ int sluice_array_open(sluice_array **out, const sluice_place *p, int mode, const
         return sluice_refuse(why, SLUICE_E_ARGUMENT, -1, "open %s: an array in memory can only be created", name.text);
     if (mode != SLUICE_READ && mode != SLUICE_WRITE)
         return sluice_refuse(why, SLUICE_E_ARGUMENT, -1, "open %s: unknown mode %d", name.text, mode);
+    if (!p->ticket && sluice_contain_there(p->path)) return sluice_contain_open(out, p, mode, given, o, why);
     int err = open_store(&store, p, mode == SLUICE_WRITE ? SLUICE_STORE_WRITE : SLUICE_STORE_READ, o->store, why);
     if (err) return err;
     err = sluice_plain_open(&d, given, store, why);
@@ -143,6 +144,7 @@ int sluice_array_make(sluice_array **out, const sluice_place *p, const sluice_de
                       sluice_reason *why) {
     sluice_store *store = NULL;
     sluice_desc d = *given;
+    if (sluice_contain_wanted(p->path, o)) return sluice_contain_make(out, p, given, o, why);
     int err = open_store(&store, p, SLUICE_STORE_CREATE, o->store, why);
     if (err) return err;
     err = sluice_plain_create(&d, store, why);
@@ -158,7 +160,7 @@ int sluice_create(sluice_array **out, const char *path, const sluice_desc *given
     sluice_reason why;
     int err = sluice_array_options(&opts, o, "create", path);
     if (err) return err;
-    bool replace = opts.replace && opts.store != SLUICE_STORE_RAM;
+    bool replace = opts.replace && opts.store != SLUICE_STORE_RAM && !sluice_contain_wanted(path, &opts);
     err = sluice_place_find(&place, path, replace ? sluice_place_ticket() : 0, &why);
     if (!err) err = sluice_array_make(&a, &place, given, &opts, &why);
     if (!err && replace && (err = sluice_place_publish(&place, &why))) {
@@ -177,6 +179,8 @@ int sluice_close(sluice_array *a) {
     char *name = a->io.store->name;
     a->io.store->name = NULL;
     int err = sluice_store_close(a->io.store);
+    int also = sluice_contain_close(a);
+    if (!err) err = also;
     if (err) sluice_errmsg_fail(err, "close %s: %s", name, sluice_strerror(err));
     sluice_mem_free(name);
     if (a->collective) err = sluice_all_close(a->collective, err);

@@ -14,6 +14,13 @@ typedef struct sluice_bound_part {
     sluice_set file, mem;
 } sluice_bound_part;
 
+/* split.c. Parts of an array in subfiles, as parts of the space of these. */
+typedef struct sluice_pieces {
+    int n;
+    sluice_io_part *part;
+    sluice_bound_part *bound;
+} sluice_pieces;
+
 /* A transfer: parts bound to sets; in the background it waits in a queue. */
 struct sluice_request {
     sluice_array *array;
@@ -21,8 +28,9 @@ struct sluice_request {
     bool together;   /* a collective call */
     bool background; /* on the handle's thread */
     int n, error;
-    sluice_bound_part *bound; /* n of each; those of a single part are here */
+    sluice_bound_part *bound; /* n of each, as they were named; those of a single part are here */
     sluice_io_part *part;
+    sluice_pieces pieces; /* what they are in subfiles, if the array lies in some */
     sluice_bound_part one_bound;
     sluice_io_part one_part;
     sluice_request *next;
@@ -32,6 +40,9 @@ struct sluice_request {
 struct sluice_array {
     sluice_desc desc;
     sluice_type type;
+    sluice_container *container; /* NULL: the array lies in one file, */
+    const sluice_layout *layout; /* and so has no layout */
+    sluice_subfiles subfiles;    /* for plans of collective calls */
     sluice_io io;
     sluice_collective *collective; /* NULL: of one process */
     bool writable;
@@ -48,10 +59,13 @@ struct sluice_array {
     sluice_request spare; /* for a collective request that could not be made: it must be there all the same */
 };
 
+typedef enum sluice_role { SLUICE_ALONE, SLUICE_FIRST, SLUICE_PEER } sluice_role;
+
 /* place.c. Where a file is opened or made. */
 typedef struct sluice_place {
     const char *path; /* as it was given, and as messages name it */
     int64_t ticket;   /* 0: there; else beside it, where this number names it */
+    sluice_role role; /* of this process among those that share it */
     mode_t mode;      /* permissions of the file that it replaces; 0: there is none */
     char target[PATH_MAX], beside[PATH_MAX];
 } sluice_place;
@@ -78,6 +92,18 @@ int sluice_array_make(sluice_array **out, const sluice_place *p, const sluice_de
 int sluice_array_adopt(sluice_array **out, sluice_store *store, const sluice_desc *d, bool writable,
                        const sluice_options *o);
 
+/* contain.c. Local. Whether there is a folder of that name; whether a new array of that name is to be a container. */
+bool sluice_contain_there(const char *path);
+bool sluice_contain_wanted(const char *path, const sluice_options *o);
+
+/* contain.c. Local. Opening and making arrays in containers, with checked options; what is left to close when the store
+ * is closed. */
+int sluice_contain_open(sluice_array **out, const sluice_place *p, int mode, const sluice_desc *given,
+                        const sluice_options *o, sluice_reason *why);
+int sluice_contain_make(sluice_array **out, const sluice_place *p, const sluice_desc *given, const sluice_options *o,
+                        sluice_reason *why);
+int sluice_contain_close(sluice_array *a);
+
 /* errmsg.c. The sentence kept last, with its error, as a reason. */
 sluice_reason sluice_errmsg_reason(int error);
 
@@ -92,6 +118,12 @@ void sluice_bind_free(sluice_request *r);
 
 /* bind.c. 0, or why the array cannot be written. */
 int sluice_bind_allowed(const sluice_array *a, bool write, sluice_reason *why);
+
+/* split.c. Pure. The pieces of n parts, subfile by subfile for each; and what a set of bytes of the array is in the
+ * space of the subfiles. */
+int sluice_split(sluice_pieces *out, const sluice_layout *l, const sluice_io_part *part, int n);
+void sluice_split_free(sluice_pieces *p);
+int sluice_split_file(sluice_set *out, const sluice_layout *l, const sluice_set *file);
 
 /* transfer.c. Carries the transfer out; on any thread. swap: to this machine's byte order, if need be. */
 int sluice_transfer_run(sluice_request *r);

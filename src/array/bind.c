@@ -111,6 +111,7 @@ int sluice_bind(sluice_request *r, sluice_array *a, bool write, const sluice_par
     r->n = n;
     r->error = 0;
     r->next = NULL;
+    r->pieces = (sluice_pieces){0};
     if (!make_room(r)) return sluice_refuse(why, -ENOMEM, -1, "%s %s: no memory for %d parts", call, name, n);
     for (int i = 0; i < n && !err; i++) {
         int64_t count[SLUICE_MAX_DIMS];
@@ -126,6 +127,12 @@ int sluice_bind(sluice_request *r, sluice_array *a, bool write, const sluice_par
         r->n = i + 1;
         sluice_bind_free(r);
     }
+    if (!err && a->layout) {
+        err = sluice_split(&r->pieces, a->layout, r->part, n);
+        if (!err) return 0;
+        sluice_refuse(why, err, -1, "%s %s: %s", call, name, sluice_strerror(err));
+        sluice_bind_free(r);
+    }
     return err;
 }
 
@@ -135,4 +142,5 @@ void sluice_bind_free(sluice_request *r) {
         sluice_set_free(&r->bound[i].mem);
     }
     if (r->bound != &r->one_bound) sluice_mem_free(r->bound);
+    sluice_split_free(&r->pieces);
 }

@@ -47,6 +47,7 @@ static int find_target(sluice_place *p, sluice_reason *why) {
 int sluice_place_find(sluice_place *p, const char *path, int64_t ticket, sluice_reason *why) {
     p->path = path;
     p->ticket = ticket;
+    p->role = SLUICE_ALONE;
     p->mode = 0;
     if (!ticket) return 0;
     int err = find_target(p, why);

@@ -30,10 +30,12 @@ void sluice_transfer_swap(const sluice_array *a, const sluice_io_part *part, int
 
 int sluice_transfer_run(sluice_request *r) {
     sluice_array *a = r->array;
+    const sluice_io_part *part = a->layout ? r->pieces.part : r->part;
+    int n = a->layout ? r->pieces.n : r->n;
     if (r->together)
-        r->error = sluice_all_run(a, r->write, r->part, r->n, NULL, !r->background, r->error, &r->why);
+        r->error = sluice_all_run(a, r->write, part, n, NULL, !r->background, r->error, &r->why);
     else
-        r->error = (r->write ? sluice_io_write : sluice_io_read)(&a->io, r->part, r->n, &r->why);
+        r->error = (r->write ? sluice_io_write : sluice_io_read)(&a->io, part, n, &r->why);
     if (!r->error && !r->write) sluice_transfer_swap(a, r->part, r->n);
     return r->error;
 }
