@@ -47,8 +47,8 @@ int sluice_file_open(sluice_file **f, const sluice_partition *p, const char *con
 /* Local. The same, and makes the subfiles, which must not be there (-EEXIST); if the call fails none is left. */
 int sluice_file_create(sluice_file **f, const sluice_partition *p, const char *const *path, const sluice_options *o);
 
-/* Local. Closes all subfiles and frees the handle, also when it returns an error. Views are freed before. NULL is
- * allowed. */
+/* Local; Collective for a served file (sluice_serve.h). Closes all subfiles and frees the handle, also when it returns
+ * an error. Views are freed before. NULL is allowed. */
 int sluice_file_close(sluice_file *f);
 
 /* Local. What was written survives a crash of the machine. */
@@ -66,6 +66,9 @@ void sluice_view_free(sluice_view *v); /* NULL is allowed */
  * partition, where there are no subfiles. */
 int sluice_view_read(sluice_view *v, int64_t off, int64_t len, void *buf);
 int sluice_view_write(sluice_view *v, int64_t off, int64_t len, const void *buf);
+
+/* Local. A hint that a range will be read soon: where the system can, it is read now, in the background. */
+int sluice_view_expect(sluice_view *v, int64_t off, int64_t len);
 
 /* What a view did with one subfile, or with all, since it was set. */
 typedef struct sluice_view_counts {

@@ -20,7 +20,8 @@ static const sluice_element element = {&wanted, 50, 0};
 static unsigned char buf[LEN], back[LEN], now[SUB];
 
 static sluice_file *start(const scene *s, sluice_store **store) {
-    const sluice_partition p = {N, set, N * BLOCK, 0};
+    static const char *const path[] = {"(memory)", "(memory)", "(memory)"}; /* as a store in memory is called */
+    sluice_opening w = {.partition = {N, set, N * BLOCK, 0}, .path = path, .create = true};
     const sluice_options o = {.memory = N * 4096, .method = s->method, .exclusive = s->exclusive};
     static unsigned char old[SUB];
     sluice_file *f;
@@ -31,7 +32,7 @@ static sluice_file *start(const scene *s, sluice_store **store) {
             sluice_store_open_fault(&store[i], ram))
             abort();
     }
-    if (sluice_parallel_adopt(&f, &p, store, true, &o, NULL)) abort();
+    if (sluice_parallel_prepare(&w, &o, NULL) || sluice_parallel_adopt(&f, &w, store, NULL)) abort();
     return f;
 }
 

@@ -8,19 +8,10 @@
 #include <errno.h>
 #include <string.h>
 
-struct sluice_view {
-    sluice_file *file;
-    sluice_set set;
-    sluice_element element;
-    int64_t first;     /* bytes of the view below this lie before the partition */
-    sluice_link *link; /* one for each subfile */
-    sluice_view_counts *counts;
-};
-
 /* ---- Setting ------------------------------------------------------------------------------------------------- */
 
 static int check_element(const sluice_file *f, const sluice_element *e) {
-    const char *name = f->io[0].store->name;
+    const char *name = f->name.text;
     if (e->period < 1 || e->disp < 0 || sluice_set_hi(e->set) > e->period)
         return sluice_errmsg_fail(SLUICE_E_ARGUMENT,
                                   "view of %s: period %lld, displacement %lld, set up to %lld: not an element", name,
@@ -60,10 +51,14 @@ static int new_view(sluice_view **out, sluice_file *f, const sluice_element *e) 
     *v = (sluice_view){.file = f, .first = sluice_element_rank(e, f->partition.disp)};
     v->element = (sluice_element){&v->set, e->period, e->disp};
     v->link = sluice_mem_alloc(n, sizeof *v->link);
-    if (v->link) memset(v->link, 0, n * sizeof *v->link);
+    v->span = sluice_mem_alloc(n, sizeof *v->span);
+    v->id = sluice_mem_alloc(n, sizeof *v->id);
     v->counts = sluice_mem_alloc(n, sizeof *v->counts);
+    if (v->link) memset(v->link, 0, n * sizeof *v->link);
+    if (v->span) memset(v->span, 0, n * sizeof *v->span);
     if (v->counts) memset(v->counts, 0, n * sizeof *v->counts);
-    int err = v->link && v->counts ? sluice_set_copy(&v->set, e->set) : -ENOMEM;
+    for (size_t i = 0; v->id && i < n; i++) v->id[i] = -1;
+    int err = v->link && v->span && v->id && v->counts ? sluice_set_copy(&v->set, e->set) : -ENOMEM;
     if (!err) err = make_links(v);
     if (err)
         sluice_view_free(v);
@@ -72,17 +67,29 @@ static int new_view(sluice_view **out, sluice_file *f, const sluice_element *e) 
     return err;
 }
 
-int sluice_view_set(sluice_view **v, sluice_file *f, const sluice_element *e) {
+int sluice_view_set(sluice_view **out, sluice_file *f, const sluice_element *e) {
+    sluice_view *v;
+    sluice_reason why;
     int err = check_element(f, e);
     if (err) return err;
-    err = new_view(v, f, e);
-    return err ? sluice_errmsg_fail(err, "view of %s: %s", f->io[0].store->name, sluice_strerror(err)) : 0;
+    err = new_view(&v, f, e);
+    if (err) return sluice_errmsg_fail(err, "view of %s: %s", f->name.text, sluice_strerror(err));
+    err = f->service ? sluice_served_view(v, &why) : 0;
+    if (err) {
+        sluice_view_free(v);
+        return sluice_errmsg_fail(err, "view of %s: %.*s", f->name.text, 90, why.text);
+    }
+    *out = v;
+    return 0;
 }
 
 void sluice_view_free(sluice_view *v) {
     if (!v) return;
+    if (v->file->service && v->id) sluice_served_free(v);
     for (int i = 0; v->link && i < v->file->partition.n; i++) sluice_link_free(&v->link[i]);
     sluice_mem_free(v->link);
+    sluice_mem_free(v->span);
+    sluice_mem_free(v->id);
     sluice_mem_free(v->counts);
     sluice_set_free(&v->set);
     sluice_mem_free(v);
@@ -91,7 +98,7 @@ void sluice_view_free(sluice_view *v) {
 /* ---- Moving -------------------------------------------------------------------------------------------------- */
 
 static int check_range(const sluice_view *v, bool write, int64_t off, int64_t len) {
-    const char *call = write ? "write" : "read", *name = v->file->io[0].store->name;
+    const char *call = write ? "write" : "read", *name = v->file->name.text;
     int64_t end;
     if (write && !v->file->writable)
         return sluice_errmsg_fail(-EBADF, "write view of %s: it was opened for reading only", name);
@@ -120,8 +127,7 @@ static void count(sluice_view_counts *c, const sluice_link *l, const sluice_span
     c->scattered += s->n == s->hi - s->lo ? 0 : s->n;
 }
 
-/* Moves a span; buf[0] is byte `off` of the view. */
-static int move_span(sluice_io *io, bool write, const sluice_link *l, const sluice_span *s, unsigned char *buf,
+int sluice_view_move(sluice_io *io, bool write, const sluice_link *l, const sluice_span *s, unsigned char *buf,
                      int64_t off, sluice_reason *why) {
     sluice_set file = SLUICE_SET_EMPTY, mem = SLUICE_SET_EMPTY;
     sluice_io_part part = {&file, {buf, &mem, off, 0}};
@@ -139,17 +145,24 @@ static int move_span(sluice_io *io, bool write, const sluice_link *l, const slui
     return err;
 }
 
+/* The spans of a range. */
+static void find_spans(sluice_view *v, int64_t off, int64_t len, bool counted) {
+    for (int i = 0; i < v->file->partition.n; i++) {
+        const sluice_link *l = &v->link[i];
+        v->span[i] = sluice_link_span(l, off, len);
+        if (counted && l->view_set.size && len) count(&v->counts[i], l, &v->span[i]);
+    }
+}
+
 static int move(sluice_view *v, bool write, int64_t off, int64_t len, void *buf) {
     sluice_reason why;
+    sluice_file *f = v->file;
     int err = check_range(v, write, off, len);
     if (err) return err;
-    for (int i = 0; i < v->file->partition.n && len && !err; i++) {
-        const sluice_link *l = &v->link[i];
-        if (!l->view_set.size) continue;
-        const sluice_span s = sluice_link_span(l, off, len);
-        count(&v->counts[i], l, &s);
-        if (s.n) err = move_span(&v->file->io[i], write, l, &s, buf, off, &why);
-    }
+    find_spans(v, off, len, true);
+    if (f->service) err = sluice_served_move(v, write, off, buf, &why);
+    for (int i = 0; i < f->partition.n && !f->service && !err; i++)
+        if (v->span[i].n) err = sluice_view_move(&f->io[i], write, &v->link[i], &v->span[i], buf, off, &why);
     return err ? sluice_errmsg_set(&why) : 0;
 }
 
@@ -157,6 +170,19 @@ int sluice_view_read(sluice_view *v, int64_t off, int64_t len, void *buf) { retu
 
 int sluice_view_write(sluice_view *v, int64_t off, int64_t len, const void *buf) {
     return move(v, true, off, len, (void *)(uintptr_t)buf);
+}
+
+int sluice_view_expect(sluice_view *v, int64_t off, int64_t len) {
+    sluice_reason why;
+    sluice_file *f = v->file;
+    int err = check_range(v, false, off, len);
+    if (err) return err;
+    find_spans(v, off, len, false);
+    for (int i = 0; i < f->partition.n; i++)
+        if (v->span[i].n && f->io[i].store)
+            sluice_store_expect(f->io[i].store, v->span[i].lo, v->span[i].hi - v->span[i].lo);
+    if (f->service) err = sluice_served_expect(v, &why);
+    return err ? sluice_errmsg_set(&why) : 0;
 }
 
 /* ---- Counts -------------------------------------------------------------------------------------------------- */
