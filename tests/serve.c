@@ -19,7 +19,7 @@ enum { SUBS = 5, LENGTH = 6000 };
 /* Until a request is done; asleep, for there may be more processes than cores. */
 static void rest(MPI_Request *r) {
     sluice_nap nap = {0};
-    for (int done = 0; !done; MPI_Test(r, &done, MPI_STATUS_IGNORE)) sluice_nap_take(&nap);
+    for (int done = 0; !done; MPI_Test(r, &done, MPI_STATUS_IGNORE)) sluice_nap_take(&nap, false);
 }
 
 /* All are here. */
@@ -328,7 +328,7 @@ static void late_errors(bool behind) {
             meet();
             sluice_nap nap = {0}; /* the server, until the write of this turn is done */
             while (rank == 0 && sluice_fault_calls(shim) < turn)
-                if (!sluice_server_step(f->service->own)) sluice_nap_take(&nap);
+                if (!sluice_server_step(f->service->own)) sluice_nap_take(&nap, false);
             if (turn == rank) {
                 unsigned char data[100] = {1};
                 sluice_set *first = &w.set[0];

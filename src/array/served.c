@@ -250,6 +250,10 @@ int sluice_served_expect(sluice_view *v, sluice_reason *why) { return ask_links(
 
 /* ---- Moving -------------------------------------------------------------------------------------------------- */
 
+/* Room for n bytes with a head before them. */
+enum { FRAME = sizeof(sluice_message), LINE = 64 };
+static int64_t framed(int64_t n) { return sluice_ceil_div(FRAME + n, LINE) * LINE; }
+
 /* The next bytes of a span, as many as one message carries; if they lie in pieces, at most `share` of them, which are
  * put together at `bounce`. */
 static int cut_parcel(sluice_parcel *p, sluice_view *v, int i, int64_t share, unsigned char *bounce) {
@@ -287,12 +291,12 @@ static int pack_round(sluice_view *v, bool write, int64_t off, unsigned char *bu
     for (int i = 0; i < v->file->partition.n; i++)
         if (is_remote(v, i) && v->span[i].n) jobs++, most = sluice_max(most, sluice_min(v->span[i].n, s->piece));
     if (!jobs) return 0;
-    const int64_t share = sluice_min(most, sluice_max(s->memory / jobs, 1));
+    const int64_t share = sluice_min(most, sluice_max(s->memory / jobs - FRAME, 1)), stride = framed(share);
     for (int i = 0; i < v->file->partition.n; i++) {
         if (!is_remote(v, i) || !v->span[i].n) continue;
         sluice_parcel *p = &s->parcel[n];
-        int err = need_bounce(s, v->span[i].n == v->span[i].to - v->span[i].from ? 0 : share * jobs);
-        if (!err) err = cut_parcel(p, v, i, share, s->bounce + n * share);
+        int err = need_bounce(s, v->span[i].n == v->span[i].to - v->span[i].from ? 0 : stride * jobs);
+        if (!err) err = cut_parcel(p, v, i, share, s->bounce + n * stride + FRAME);
         if (err) {
             while (n--) sluice_set_free(&s->parcel[n].mem);
             return err;
@@ -300,6 +304,7 @@ static int pack_round(sluice_view *v, bool write, int64_t off, unsigned char *bu
         if (write) gather(p, true, off, buf);
         s->call[n++] = (sluice_call){.server = server_of(v->file, i),
                                      .data = p->bounce ? p->bounce : buf + (p->span.from - off),
+                                     .framed = p->bounce,
                                      .question = {.question = write ? SLUICE_ASK_WRITE : SLUICE_ASK_READ,
                                                   .view = v->id[i],
                                                   .lo = p->span.lo,

@@ -186,7 +186,7 @@ static slot *free_slot(sluice_server *s) {
         if (t)
             do_write(s, t);
         else
-            sluice_nap_take(&nap);
+            sluice_nap_take(&nap, true);
     }
 }
 
@@ -325,24 +325,27 @@ bool sluice_server_step(sluice_server *s) {
     return t != NULL;
 }
 
+/* Whether all answers have gone out. Asking also makes them go on. */
+static bool all_sent(sluice_server *s) {
+    bool all = true;
+    for (int i = 0; i < SLOTS; i++) all &= is_free(&s->slot[i]);
+    return all;
+}
+
 void sluice_server_run(sluice_server *s) {
     sluice_nap nap = {0};
     while (s->nclosed < s->size - 1)
         if (sluice_server_step(s))
             nap = (sluice_nap){0};
         else
-            sluice_nap_take(&nap);
+            sluice_nap_take(&nap, !all_sent(s));
     sluice_server_drain(s);
 }
 
 void sluice_server_close(sluice_server *s) {
+    sluice_nap nap = {0};
     if (!s) return;
-    for (sluice_nap nap = {0};;) {
-        bool all = true;
-        for (int i = 0; i < SLOTS; i++) all &= is_free(&s->slot[i]);
-        if (all) break;
-        sluice_nap_take(&nap);
-    }
+    while (!all_sent(s)) sluice_nap_take(&nap, true);
     for (int64_t i = 0; i < s->nview; i++) sluice_set_free(&s->view[i].set);
     sluice_mem_free(s->view);
     sluice_mem_free(s->room);

@@ -51,11 +51,11 @@ enum { SLUICE_TAG_QUESTION = 1, SLUICE_TAG_ANSWER = 2 };
 
 /* nap.c. Local. Waiting for something that only polling tells of: to be called each time there was nothing, with a nap
  * that is zeroed when there was something. At first it returns at once, then it sleeps, from 20 microseconds up to a
- * millisecond. */
+ * millisecond. `moving`: data is on its way, which may need our polls to get on: sleeps stay short. */
 typedef struct sluice_nap {
     int times;
 } sluice_nap;
-void sluice_nap_take(sluice_nap *nap);
+void sluice_nap_take(sluice_nap *nap, bool moving);
 
 typedef struct sluice_server sluice_server;
 typedef struct sluice_server_options {
@@ -91,7 +91,8 @@ int sluice_server_sync(sluice_server *s, sluice_reason *why);
 typedef struct sluice_call {
     int server; /* rank */
     sluice_message question, answer;
-    void *data; /* question.n bytes to send, or for READ to receive */
+    void *data;  /* question.n bytes to send, or for READ to receive; */
+    bool framed; /* there is room for a head before them: a message in one piece is faster */
     MPI_Request request[2];
 } sluice_call;
 
