@@ -193,6 +193,33 @@ static void bounded(void) {
     tear(&w);
 }
 
+/* What a server has acknowledged and not yet written, it reads itself, too. */
+static void own_reads(void) {
+    const scene sc = {1, true, true, true, 0};
+    world w;
+    sluice_file *f = NULL;
+    sluice_view *v = NULL;
+    unsigned char data[100], back[100] = {0};
+    build(&w, &sc, 1000);
+    const sluice_element first = {&w.set[0], w.p.period, 0};
+    for (int i = 0; i < 100; i++) data[i] = byte_of(i, 5);
+    CHECK(!sluice_file_create_all(&f, &w.s, &w.p, w.path, &w.o), "%s", sluice_errmsg());
+    if (rank == 0) {
+        CHECK(!sluice_view_set(&v, f, &first));
+        sluice_nap nap = {0};
+        for (int answered = 0; answered < 2; answered += sluice_server_step(f->service->own)) /* VIEW and WRITE */
+            sluice_nap_take(&nap, false);
+        CHECK(!sluice_view_read(v, 0, 100, back) && !memcmp(data, back, 100), "queued, and not read");
+        sluice_view_free(v);
+    } else if (rank == 1) {
+        CHECK(!sluice_view_set(&v, f, &first) && !sluice_view_write(v, 0, 100, data), "%s", sluice_errmsg());
+    }
+    meet();
+    if (rank == 1) sluice_view_free(v);
+    CHECK(!sluice_file_close(f), "%s", sluice_errmsg());
+    tear(&w);
+}
+
 /* ---- Bad messages ---------------------------------------------------------------------------------------------- */
 
 /* Sends a question as it is, and returns the error of the answer. */
@@ -488,6 +515,7 @@ int main(int argc, char **argv) {
     for (size_t i = 0; i < sizeof scenes / sizeof *scenes; i++)
         for (size_t k = 0; k<NSHAPES; k += size> 3 ? 2 : 1) run(&scenes[i], shape[k][0], shape[k][1]);
     bounded();
+    own_reads();
     bad_messages();
     late_errors(true);
     late_errors(false);

@@ -167,7 +167,7 @@ static int ask_all(sluice_file *f, sluice_question question, sluice_reason *why)
     int n = 0;
     for (int i = 0; i < v->nservers; i++)
         if (v->server[i] != v->group->rank)
-            v->call[n++] = (sluice_call){.server = v->server[i], .question = {.question = question}};
+            v->call[n++] = (sluice_call){.server = v->server[i], .question = {.question = (int32_t)question}};
     sluice_ask_start(v->group->comm, v->call, n);
     return sluice_ask_wait(v->call, n, v->own, why);
 }
@@ -238,7 +238,7 @@ static int ask_links(sluice_view *v, sluice_question question, bool all, sluice_
         if (v->id[i] < 0 || (!all && !v->span[i].n)) continue;
         s->call[n++] = (sluice_call){
             .server = server_of(v->file, i),
-            .question = {.question = question, .view = v->id[i], .lo = v->span[i].lo, .hi = v->span[i].hi}};
+            .question = {.question = (int32_t)question, .view = v->id[i], .lo = v->span[i].lo, .hi = v->span[i].hi}};
     }
     sluice_ask_start(s->group->comm, s->call, n);
     return sluice_ask_wait(s->call, n, s->own, why);
