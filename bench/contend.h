@@ -83,6 +83,10 @@ typedef struct board {
     char library[64], peer[16];
 } board;
 
+/* board.c. Becomes the mpiexec that the bench was built with, or $MPIEXEC, which starts `nranks` processes of the
+ * program rest[0] with the arguments that follow. Does not return. */
+void bench_mpiexec(int nranks, char *const *rest, int nrest) __attribute__((noreturn));
+
 /* board.c. All processes are here. They sleep, except briefly while there are cores for all. */
 void board_meet(board *b);
 

@@ -206,9 +206,10 @@ static void walk(const char *name, call *run, const sluice_set *before, bool out
 
 /* ---- calls whose result is not a set ---- */
 
+static sluice_set like_a; /* as long as A and with the same ends: only the bytes between tell them apart */
 static int call_equal(void) {
-    int equal = sluice_set_equal(&A, &A);
-    return equal < 0 ? equal : equal == 1 ? 0 : 1;
+    int equal = sluice_set_equal(&A, &like_a);
+    return equal < 0 ? equal : equal == 0 ? 0 : 1;
 }
 static sluice_common common;
 static int call_common(void) { return sluice_element_intersect(&common, &element_a, &element_b); }
@@ -312,8 +313,11 @@ static void without_memory(void) {
 int main(void) {
     static const char *const a =
         "{(0,199,300,5,{(0,0,7,20),(3,4,7,20),(150,160,20,2)}),(210,229,300,5),(2000,2003,10,50)}";
+    static const char *const like =
+        "{(0,199,300,5,{(0,0,7,20),(3,4,7,20),(150,160,20,2)}),(211,230,300,5),(2000,2003,10,50)}";
     static const char *const b = "{(5,99,130,9,{(0,1,5,12),(70,80,0,1)}),(1300,1313,31,40),(2800,2999,0,1)}";
     if (sluice_set_parse(&A, a, NULL) || sluice_set_parse(&B, b, NULL)) return 1;
+    if (sluice_set_parse(&like_a, like, NULL) || like_a.size != A.size) return 1;
     if (sluice_set_falls(&half[0], 0, 8, 16, 100) || sluice_set_falls(&half[1], 8, 8, 16, 100)) return 1;
     if (sluice_partition_check(&rows, NULL) || sluice_partition_check(&columns, NULL)) return 1;
     element_a = (sluice_element){&A, 3000, 3};
@@ -336,6 +340,7 @@ int main(void) {
     sluice_matrix_free(&matrix);
     sluice_set_free(&half[0]);
     sluice_set_free(&half[1]);
+    sluice_set_free(&like_a);
     sluice_set_free(&A);
     sluice_set_free(&B);
     expect(sluice_mem_live() == 0, "the whole test", "leaks", 0);

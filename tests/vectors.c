@@ -27,8 +27,9 @@ static const struct {
     {"cut", vcase_cut, "falls a b runs"},
     {"intersect_falls", vcase_intersect_falls, "f g lcm runs"},
     {"intersect", vcase_intersect, "e1 e2 D L runs proj1_runs period1 proj2_runs period2 copy_segments"},
-    {"redistribute", vcase_redistribute, "p1 d1 p2 d2 D L bytes segments messages total_segments match_degree"},
+    {"redistribute", vcase_redistribute_placed, "p1 d1 p2 d2 D L bytes segments messages total_segments match_degree"},
     {"gather_scatter", vcase_gather_scatter, "set positions m M gathered scattered_over_zeros"},
+    {"view_access", vcase_view_access, "view physical m M subfiles outside_physical"},
     {"section", vcase_section_placed,
      "shape order base elemsize header section section_shape offsets byte_runs sieve buffer_shape index "
      "file_to_buffer"},

@@ -16,7 +16,7 @@ cd "${1:-$(dirname "$0")/..}"
         split("tool passion mpiio fortran python", doors)
         for (i in doors) level[doors[i]] = count + 1
         public["sluice_version.h"] = public["sluice_error.h"] = "base"
-        public["sluice.h"] = public["sluice_mpi.h"] = "array"
+        public["sluice.h"] = public["sluice_mpi.h"] = public["sluice_view.h"] = public["sluice_serve.h"] = "array"
         public["passion.h"] = public["passion_mpi.h"] = "passion"
     }
 

@@ -87,23 +87,31 @@ static int choose(const contest *c, board *b, const options *o) {
 
 enum { WORDS = 64 };
 
-static pid_t start(const board *b, const char *program, int board_fd) {
-    char ranks[16], path[64], line[1024], *argv[WORDS + 8];
+void bench_mpiexec(int nranks, char *const *rest, int nrest) {
+    char ranks[16], line[1024], *argv[2 * WORDS + 3];
     const char *given = getenv("MPIEXEC");
     int n = 0;
-    snprintf(ranks, sizeof ranks, "%d", b->nranks);
-    snprintf(path, sizeof path, "/proc/%d/fd/%d", b->pid, board_fd);
+    snprintf(ranks, sizeof ranks, "%d", nranks);
     snprintf(line, sizeof line, "%s", given ? given : BENCH_MPIEXEC);
     for (char *word = strtok(line, " "); word && n < WORDS; word = strtok(NULL, " ")) argv[n++] = word;
-    char *rest[] = {"-n", ranks, (char *)(uintptr_t)program, "--board", path, NULL};
-    memcpy(argv + n, rest, sizeof rest);
+    argv[n++] = "-n";
+    argv[n++] = ranks;
+    for (int i = 0; i < nrest && i < WORDS; i++) argv[n++] = rest[i];
+    argv[n] = NULL;
+    execvp(argv[0], argv);
+    fprintf(stderr, "%s: %s\n", argv[0], strerror(errno));
+    _exit(127);
+}
+
+static pid_t start(const board *b, const char *program, int board_fd) {
+    char path[64];
+    snprintf(path, sizeof path, "/proc/%d/fd/%d", b->pid, board_fd);
+    char *rest[] = {(char *)(uintptr_t)program, "--board", path};
     fflush(NULL);
     pid_t pid = fork();
     if (pid) return pid;
     setpgid(0, 0);
-    execvp(argv[0], argv);
-    fprintf(stderr, "%s: %s\n", argv[0], strerror(errno));
-    _exit(127);
+    bench_mpiexec(b->nranks, rest, 3);
 }
 
 /* Ends mpiexec; what it started dies with it (see PR_SET_PDEATHSIG). */

@@ -47,8 +47,8 @@ int sluice_array_options(sluice_options *o, const sluice_options *given, const c
     return sluice_errmsg_fail(err, "%s %s: %s", call, name.text, why.text);
 }
 
-static int open_kind(sluice_store **s, const char *path, sluice_store_mode mode, sluice_store_kind kind,
-                     sluice_reason *why) {
+int sluice_array_store(sluice_store **s, const char *path, sluice_store_mode mode, sluice_store_kind kind,
+                       sluice_reason *why) {
     switch (kind) {
     case SLUICE_STORE_POSIX: return sluice_store_open_posix(s, path, mode, why);
     case SLUICE_STORE_URING: return sluice_store_open_uring(s, path, mode, why);
@@ -61,7 +61,7 @@ static int open_kind(sluice_store **s, const char *path, sluice_store_mode mode,
 /* What lies beside a path is spoken of by that path. */
 static int open_store(sluice_store **s, const sluice_place *p, sluice_store_mode mode, sluice_store_kind kind,
                       sluice_reason *why) {
-    int err = open_kind(s, sluice_place_at(p), mode, kind, why);
+    int err = sluice_array_store(s, sluice_place_at(p), mode, kind, why);
     if (!p->ticket) return err;
     if (!err && !sluice_store_call(*s, p->path)) {
         err = -ENOMEM;
@@ -80,22 +80,30 @@ static int has_locks(sluice_store *s) {
     return err && err != -EBUSY ? err : 1;
 }
 
-int sluice_array_adopt(sluice_array **out, sluice_store *store, const sluice_desc *d, bool writable,
-                       const sluice_options *o) {
+int sluice_array_io(sluice_io *io, sluice_store *store, bool writable, const sluice_options *o) {
     int locks = writable && !o->exclusive ? has_locks(store) : 0;
     if (locks < 0) return locks;
+    *io = (sluice_io){.store = store,
+                      .no_map = o->no_map,
+                      .writable = writable,
+                      .exclusive = o->exclusive,
+                      .locks = locks,
+                      .method = o->method,
+                      .memory = o->memory ? o->memory : DEFAULT_MEMORY};
+    return 0;
+}
+
+int sluice_array_adopt(sluice_array **out, sluice_store *store, const sluice_desc *d, bool writable,
+                       const sluice_options *o) {
+    sluice_io io;
+    int err = sluice_array_io(&io, store, writable, o);
+    if (err) return err;
     sluice_array *a = sluice_mem_alloc(1, sizeof *a);
     if (!a) return -ENOMEM;
     memset(a, 0, sizeof *a);
     a->desc = *d;
     a->writable = writable;
-    a->io.store = store;
-    a->io.memory = o->memory ? o->memory : DEFAULT_MEMORY;
-    a->io.method = o->method;
-    a->io.no_map = o->no_map;
-    a->io.writable = writable;
-    a->io.exclusive = o->exclusive;
-    a->io.locks = locks;
+    a->io = io;
     sluice_type_parse(&a->type, d->type);
     pthread_mutex_init(&a->mutex, NULL);
     pthread_cond_init(&a->change, NULL);

@@ -80,6 +80,12 @@ int sluice_place_publish(const sluice_place *p, sluice_reason *why);
 /* array.c. Fills in the defaults of options and checks them. */
 int sluice_array_options(sluice_options *o, const sluice_options *given, const char *call, const char *path);
 
+/* array.c. Local. A store of the kind that the options ask for; what transfers need to know of it, or why it cannot be
+ * known whether ranges can be locked. */
+int sluice_array_store(sluice_store **s, const char *path, sluice_store_mode mode, sluice_store_kind kind,
+                       sluice_reason *why);
+int sluice_array_io(sluice_io *io, sluice_store *store, bool writable, const sluice_options *o);
+
 /* array.c. Local. sluice_open() and sluice_create() at a place, with checked options. What was made is not published
  * yet. */
 int sluice_array_open(sluice_array **out, const sluice_place *p, int mode, const sluice_desc *given,

@@ -72,6 +72,10 @@ static inline int64_t sluice_ceil_div(int64_t a, int64_t b) { return a / b + (a 
 int64_t sluice_gcd(int64_t a, int64_t b);
 int64_t sluice_lcm(int64_t a, int64_t b);
 
+/* Numbers made one after the other into one that tells them apart; starts with SLUICE_MIX (FNV-1a). */
+#define SLUICE_MIX UINT64_C(14695981039346656037)
+static inline uint64_t sluice_mix(uint64_t h, int64_t x) { return (h ^ (uint64_t)x) * UINT64_C(1099511628211); }
+
 /* Fills in *why (if not NULL) with the error's own text, unless error is 0, and returns it. */
 int sluice_pass(sluice_reason *why, int error);
 

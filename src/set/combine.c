@@ -383,6 +383,7 @@ int sluice_set_subtract(sluice_set *out, const sluice_set *a, const sluice_set *
 
 int sluice_set_equal(const sluice_set *a, const sluice_set *b) {
     if (a->size != b->size || sluice_set_lo(a) != sluice_set_lo(b) || sluice_set_hi(a) != sluice_set_hi(b)) return 0;
+    if (a->nnode && a->nnode == b->nnode && !memcmp(a->node, b->node, (size_t)a->nnode * sizeof *a->node)) return 1;
     sluice_set common = SLUICE_SET_EMPTY;
     int err = sluice_set_intersect(&common, a, b);
     int equal = common.size == a->size;

@@ -74,11 +74,15 @@ sluice_shape vcase_shape(vcase *c, const char *key, int64_t elem, int64_t header
 void vcase_ranges(vcase *c, sluice_range *range, const json_t *array, int ndims, int64_t base, const char *name);
 int64_t vcase_slab(vcase *c, const sluice_shape *shape, int64_t *slabs);
 
+/* A partition of the sets in `pattern`, which must be one; an element {"set", "T", "disp"}. */
+void vcase_partition(vcase *c, sluice_partition *p, const json_t *pattern, int64_t disp, const char *name);
+sluice_element vcase_element(vcase *c, const json_t *object, const char *name);
+
 /* The checks, one per function of the vector files. */
 typedef void vcase_check(vcase *c);
 vcase_check vcase_falls_enum, vcase_nested_enum, vcase_pitfalls, vcase_cut, vcase_intersect_falls, vcase_gather_scatter;
 vcase_check vcase_pattern, vcase_map, vcase_intersect, vcase_redistribute, vcase_paper_examples;
-vcase_check vcase_reuse, vcase_section_placed; /* with files */
+vcase_check vcase_reuse, vcase_section_placed, vcase_view_access, vcase_redistribute_placed; /* with files */
 vcase_check vcase_section, vcase_hpf_1d, vcase_hpf_nd, vcase_file_domains, vcase_two_phase;
 
 /* The papers' figures build on each other: what vcase_paper_examples() keeps between cases, in c->state. */

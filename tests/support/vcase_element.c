@@ -16,8 +16,7 @@ static void read_partition(vcase *c, sluice_partition *p, const json_t *pattern,
     for (size_t i = 0; i < n && !c->failed; i++) set[i] = *vcase_build(c, vcase_array_at(c, pattern, i, name), name);
 }
 
-/* Like read_partition, and the pattern must be a partition. */
-static void read_valid_partition(vcase *c, sluice_partition *p, const json_t *pattern, int64_t disp, const char *name) {
+void vcase_partition(vcase *c, sluice_partition *p, const json_t *pattern, int64_t disp, const char *name) {
     sluice_reason why = {0};
     read_partition(c, p, pattern, disp, name);
     if (!c->failed) vcase_ok(c, sluice_partition_check(p, &why), &why, name);
@@ -54,7 +53,7 @@ void vcase_pattern(vcase *c) {
     const json_t *sizes = vcase_array(c, c->json, "element_sizes"), *owners = vcase_array(c, c->json, "owners");
     int64_t size = vcase_int(c, c->json, "size"), disp = vcase_int(c, c->json, "disp");
     sluice_partition p;
-    read_valid_partition(c, &p, pattern, disp, "pattern");
+    vcase_partition(c, &p, pattern, disp, "pattern");
     if (disp > INT64_MAX - (int64_t)json_array_size(owners)) vcase_fail(c, "malformed: disp passes 2^63");
     if (c->failed) return;
     vcase_same(c, size, p.period, "size");
@@ -82,13 +81,13 @@ static sluice_element element_of(vcase *c, const sluice_set *set, int64_t period
     return (sluice_element){set, period, disp};
 }
 
-static sluice_element read_element(vcase *c, const json_t *object, const char *name) {
+sluice_element vcase_element(vcase *c, const json_t *object, const char *name) {
     const sluice_set *set = vcase_build(c, vcase_array(c, object, "set"), name);
     return element_of(c, set, vcase_int(c, object, "T"), vcase_int(c, object, "disp"), name);
 }
 
 void vcase_map(vcase *c) {
-    sluice_element e = read_element(c, c->json, "set");
+    sluice_element e = vcase_element(c, c->json, "set");
     const json_t *x = vcase_array(c, c->json, "x"), *unmap = vcase_array(c, c->json, "unmap");
     int64_t size = vcase_int(c, c->json, "size");
     bool canonical = vcase_bool(c, c->json, "canonical");
@@ -115,8 +114,8 @@ void vcase_map(vcase *c) {
 void vcase_intersect(vcase *c) {
     const json_t *runs = vcase_array(c, c->json, "runs");
     const json_t *proj1 = vcase_array(c, c->json, "proj1_runs"), *proj2 = vcase_array(c, c->json, "proj2_runs");
-    sluice_element e1 = read_element(c, vcase_field(c, c->json, "e1", JSON_OBJECT), "e1");
-    sluice_element e2 = read_element(c, vcase_field(c, c->json, "e2", JSON_OBJECT), "e2");
+    sluice_element e1 = vcase_element(c, vcase_field(c, c->json, "e1", JSON_OBJECT), "e1");
+    sluice_element e2 = vcase_element(c, vcase_field(c, c->json, "e2", JSON_OBJECT), "e2");
     int64_t disp = vcase_int(c, c->json, "D"), period = vcase_int(c, c->json, "L");
     int64_t period1 = vcase_int(c, c->json, "period1"), period2 = vcase_int(c, c->json, "period2");
     int64_t segments = vcase_int(c, c->json, "copy_segments");
@@ -147,8 +146,8 @@ void vcase_redistribute(vcase *c) {
     int64_t messages = vcase_int(c, c->json, "messages"), total = vcase_int(c, c->json, "total_segments");
     sluice_partition p1, p2;
     sluice_matrix m = {0};
-    read_valid_partition(c, &p1, vcase_array(c, c->json, "p1"), vcase_int(c, c->json, "d1"), "p1");
-    read_valid_partition(c, &p2, vcase_array(c, c->json, "p2"), vcase_int(c, c->json, "d2"), "p2");
+    vcase_partition(c, &p1, vcase_array(c, c->json, "p1"), vcase_int(c, c->json, "d1"), "p1");
+    vcase_partition(c, &p2, vcase_array(c, c->json, "p2"), vcase_int(c, c->json, "d2"), "p2");
     if (c->failed || !vcase_ok(c, sluice_redistribute(&m, &p1, &p2), NULL, "sluice_redistribute")) return;
     vcase_same(c, disp, m.disp, "D");
     vcase_same(c, period, m.period, "L");
@@ -175,7 +174,7 @@ static void figure_set(vcase *c) {
 static void figure3_partition(vcase *c, vcase_figures *figures) {
     int64_t size = vcase_int(c, c->json, "size");
     sluice_partition p;
-    read_valid_partition(c, &p, vcase_array(c, c->json, "pattern"), vcase_int(c, c->json, "disp"), "pattern");
+    vcase_partition(c, &p, vcase_array(c, c->json, "pattern"), vcase_int(c, c->json, "disp"), "pattern");
     if (c->failed) return;
     vcase_same(c, size, p.period, "size");
     figures->fig3 = (json_t *)(uintptr_t)c->json;
@@ -187,7 +186,7 @@ static sluice_element figure3_element(vcase *c, const vcase_figures *figures, in
     sluice_partition p;
     if (!figures->fig3) vcase_fail(c, "no partition of figure 3 before this case");
     if (c->failed) return (sluice_element){&none, 1, 0};
-    read_valid_partition(c, &p, vcase_array(c, figures->fig3, "pattern"), vcase_int(c, figures->fig3, "disp"), "fig3");
+    vcase_partition(c, &p, vcase_array(c, figures->fig3, "pattern"), vcase_int(c, figures->fig3, "disp"), "fig3");
     if (!c->failed && (element < 0 || element >= p.n)) vcase_fail(c, "figure 3 has no element %d", element);
     if (c->failed) return (sluice_element){&none, 1, 0};
     return (sluice_element){&p.set[element], p.period, p.disp};
