@@ -2,8 +2,8 @@
  * or gain, beside one plain file?
  *
  * An N x N array of bytes lies in a container in each of some layouts over four subfiles. Each of the same layouts also
- * is an access: four processes, one for each part of it, read or write all of the array, part by part. Every pair is
- * measured, cached, in turns, and so is every access to a plain file with the same bytes; what was read is compared
+ * is an access: its four parts, as four processes would have them, are read or written one after the other. Every pair
+ * is measured, cached, in turns, and so is every access to a plain file with the same bytes; what was read is compared
  * with what must be there. The rank correlation of degree and time is printed with the pairs: 1 means that the degree
  * puts them in the order in which they are.
  *
@@ -184,7 +184,7 @@ static void print(void) {
     for (int i = 0; i < LAYOUTS; i++)
         for (int k = 0; k < LAYOUTS; k++) {
             const pair *p = &pairs[i][k], *plain = &pairs[LAYOUTS][k];
-            char where[128];
+            char where[64];
             printf("%-30s %-30s %12.3g %8.3f %8.3f %8.2f %8.2f\n", layouts[i], layouts[k], p->degree, p->read, p->write,
                    p->read / plain->read, p->write / plain->write);
             snprintf(where, sizeof where, "%s by %s", layouts[i], layouts[k]);

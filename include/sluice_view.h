@@ -47,6 +47,10 @@ int sluice_file_open(sluice_file **f, const sluice_partition *p, const char *con
 /* Local. The same, and makes the subfiles, which must not be there (-EEXIST); if the call fails none is left. */
 int sluice_file_create(sluice_file **f, const sluice_partition *p, const char *const *path, const sluice_options *o);
 
+/* Local. Opens a container (sluice.h, `layout`) as a parallel file: the bytes of its array, in its subfiles. It has an
+ * end: what lies past the array is refused with SLUICE_E_ARGUMENT. */
+int sluice_file_open_container(sluice_file **f, const char *path, int mode, const sluice_options *o);
+
 /* Local; Collective for a served file (sluice_serve.h). Closes all subfiles and frees the handle, also when it returns
  * an error. Views are freed before. NULL is allowed. */
 int sluice_file_close(sluice_file *f);

@@ -4,6 +4,7 @@
 #include "array/parallel.h"
 #include "sluice_view.h"
 #include "support/unit.h"
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -153,6 +154,47 @@ static void refusals(void) {
     free_all(set);
 }
 
+/* The bytes of an array in a container, through a view of every third of them, and what lies past its end. */
+static void containers(void) {
+    const sluice_desc d = {.format = SLUICE_RAW, .type = "int32", .shape = {.ndims = 2, .dim = {12, 10}}};
+    const sluice_options o = {.size = sizeof o, .layout = "tiles:5x3:3"};
+    enum { BYTES = 480, VIEW = BYTES / 3 };
+    sluice_set third = SLUICE_SET_EMPTY;
+    sluice_array *a;
+    sluice_file *f, *g = NULL;
+    sluice_view *v;
+    CHECK(!sluice_set_block(&third, 1, 1));
+    for (int i = 0; i < BYTES; i++) buf[i] = (unsigned char)(i * 11);
+    CHECK(!sluice_create(&a, "c.sluice", &d, &o) && !sluice_write(a, NULL, buf) && !sluice_close(a), "%s",
+          sluice_errmsg());
+    const int64_t live = sluice_mem_live();
+    CHECK(!sluice_file_open_container(&f, "c.sluice", SLUICE_WRITE, NULL), "%s", sluice_errmsg());
+    CHECK(sluice_file_open_container(&g, "c.sluice", SLUICE_WRITE, NULL) == -EBUSY && !g, "a second writer");
+    CHECK(!sluice_view_set(&v, f, &(sluice_element){&third, 3, 0}));
+    CHECK(!sluice_view_read(v, 0, VIEW, back));
+    for (int i = 0; i < VIEW; i++) CHECK(back[i] == buf[3 * i + 1], "byte %d", i);
+    for (int i = 0; i < VIEW; i++) buf[3 * i + 1] = back[i] = (unsigned char)(i * 5);
+    CHECK(!sluice_view_write(v, 0, VIEW, back));
+    CHECK(sluice_view_write(v, VIEW, 1, back) == SLUICE_E_ARGUMENT && strstr(sluice_errmsg(), "which has 480"), "%s",
+          sluice_errmsg());
+    CHECK(sluice_view_read(v, VIEW - 1, 2, back) == SLUICE_E_ARGUMENT);
+    sluice_view_free(v);
+    CHECK(!sluice_file_sync(f) && !sluice_file_close(f) && sluice_mem_live() == live, "%s", sluice_errmsg());
+    CHECK(sluice_file_open_container(&g, "none.sluice", SLUICE_READ, NULL) == -ENOENT && !g);
+    CHECK(!sluice_open(&a, "c.sluice", SLUICE_READ, NULL, NULL) && !sluice_read(a, NULL, back) && !sluice_close(a));
+    CHECK(!memcmp(buf, back, BYTES), "the array is not what was written");
+    for (int64_t n = 1, error = -1; error; n++) {
+        sluice_mem_fail_nth(n);
+        error = sluice_file_open_container(&g, "c.sluice", SLUICE_READ, NULL);
+        sluice_mem_fail_nth(0);
+        CHECK(!error || (error == -ENOMEM && !g), "%s", sluice_errmsg());
+        CHECK(error || !sluice_file_close(g));
+        CHECK(sluice_mem_live() == live);
+    }
+    CHECK(!sluice_container_delete("c.sluice", NULL, NULL));
+    sluice_set_free(&third);
+}
+
 /* With each of its allocations failing in turn, making a file leaves nothing behind. */
 static void allocations(void) {
     sluice_set set[N];
@@ -181,6 +223,7 @@ int main(void) {
     layouts();
     closed_form();
     refusals();
+    containers();
     allocations();
     if (chdir("..") || rmdir(folder)) return 1;
     return verdict();

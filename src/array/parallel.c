@@ -45,6 +45,7 @@ int sluice_parallel_adopt(sluice_file **out, const sluice_opening *w, sluice_sto
     int err = new_file(&f, &w->partition);
     if (err) return sluice_store_refuse(why, err, "open", w->path[0], -1);
     f->name = name;
+    f->end = INT64_MAX;
     f->writable = w->create || w->mode == SLUICE_WRITE;
     for (int i = 0; i < w->partition.n && !err; i++) {
         if (!store[i]) continue;
@@ -126,6 +127,31 @@ int sluice_file_create(sluice_file **f, const sluice_partition *p, const char *c
     return open_file(f, &(sluice_opening){.partition = *p, .path = path, .create = true}, o);
 }
 
+/* The stores of an open container become those of the file; on failure they stay. */
+static int adopt_container(sluice_file **out, sluice_container *c, int mode, const char *const *path,
+                           const sluice_options *o, sluice_reason *why) {
+    const sluice_layout *l = c->manifest->layout;
+    sluice_opening w = {.partition = {l->n, l->set, l->length, 0}, .path = path, .mode = mode};
+    int err = sluice_parallel_prepare(&w, o, why);
+    if (!err) w.o.exclusive = mode == SLUICE_WRITE; /* the container's lock keeps all others out */
+    if (!err) err = sluice_parallel_adopt(out, &w, c->member, why);
+    if (err) return err;
+    sluice_mem_free(c->member);
+    c->member = NULL;
+    (*out)->container = c;
+    (*out)->end = l->length;
+    return 0;
+}
+
+int sluice_file_open_container(sluice_file **f, const char *path, int mode, const sluice_options *o) {
+    sluice_container *c;
+    sluice_reason why;
+    int err = sluice_container_open(&c, path, mode == SLUICE_WRITE ? SLUICE_CONTAINER_WRITE : SLUICE_CONTAINER_READ,
+                                    o ? o->bindings : NULL, &why);
+    if (!err && (err = adopt_container(f, c, mode, &path, o, &why))) sluice_container_close(c);
+    return err ? sluice_errmsg_set(&why) : 0;
+}
+
 int sluice_parallel_close(sluice_file *f, sluice_reason *why) {
     int err = 0;
     for (int i = 0; i < f->partition.n; i++) {
@@ -136,6 +162,8 @@ int sluice_parallel_close(sluice_file *f, sluice_reason *why) {
         int closed = sluice_store_close(s);
         if (closed && !err) err = sluice_store_refuse(why, closed, "close", name.text, -1);
     }
+    int closed = f->container ? sluice_container_close(f->container) : 0;
+    if (closed && !err) err = sluice_store_refuse(why, closed, "close", f->name.text, -1);
     free_file(f);
     return err;
 }

@@ -34,7 +34,9 @@ struct sluice_file {
     sluice_set *set; /* of the partition */
     sluice_io *io;   /* one for each subfile; without a store where it is not here */
     bool writable;
-    sluice_service *service; /* NULL: all subfiles are here */
+    int64_t end;                 /* of the bytes that there are; INT64_MAX: no end */
+    sluice_container *container; /* of whose array the file is the bytes, or NULL */
+    sluice_service *service;     /* NULL: all subfiles are here */
 };
 
 struct sluice_view {

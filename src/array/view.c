@@ -108,6 +108,10 @@ static int check_range(const sluice_view *v, bool write, int64_t off, int64_t le
     if (!sluice_add(off, len, &end) || (len && sluice_element_unmap(&v->element, end - 1) < 0))
         return sluice_errmsg_fail(SLUICE_E_OVERFLOW, "%s view of %s: %lld bytes from %lld end past 2^63-1", call, name,
                                   (long long)len, (long long)off);
+    if (len && sluice_element_unmap(&v->element, end - 1) >= v->file->end)
+        return sluice_errmsg_fail(
+            SLUICE_E_ARGUMENT, "%s view of %s: byte %lld of the view is byte %lld of the array, which has %lld", call,
+            name, (long long)(end - 1), (long long)sluice_element_unmap(&v->element, end - 1), (long long)v->file->end);
     if (len && off < v->first)
         return sluice_errmsg_fail(SLUICE_E_ARGUMENT,
                                   "%s view of %s: byte %lld of the view is byte %lld of the file, before its "
