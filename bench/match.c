@@ -15,14 +15,17 @@
 #include <string.h>
 #include <unistd.h>
 
+/* From matching to fine-grained: pieces of a quarter of the array down to single bytes. */
 static const char *const layouts[] = {
     "rows:4",
-    "columns:4",
-    "hpf:block,block@2x2",
-    "hpf:cyclic,*@4x1",
     "striped:64K:4",
+    "hpf:block,block@2x2",
+    "columns:4",
+    "hpf:*,cyclic(256)@1x4",
     "hpf:*,cyclic(64)@1x4",
-    "hpf:cyclic(16),cyclic(16)@2x2",
+    "hpf:*,cyclic(16)@1x4",
+    "hpf:*,cyclic(4)@1x4",
+    "hpf:*,cyclic@1x4",
     "tiles:100x101:4",
 };
 enum { LAYOUTS = sizeof layouts / sizeof *layouts, PARTS = 4, PAIRS = LAYOUTS * LAYOUTS };
