@@ -59,7 +59,7 @@ static void must(int err) {
     exit(1);
 }
 
-static unsigned char value(int64_t x) { return (unsigned char)(x * 131 + (x >> 11) * 7); }
+static unsigned char value(int64_t x, int turn) { return (unsigned char)(x * 131 + (x >> 11) * 7 + turn); }
 
 static const char *path_of(int i) {
     static char path[96];
@@ -85,7 +85,7 @@ static double move(sluice_array *a, const access_kind *x, bool write) {
 }
 
 /* What the processes have is what they must have: filled in, or compared. */
-static void visit(const access_kind *x, bool fill) {
+static void visit(const access_kind *x, bool fill, int turn) {
     for (int p = 0; p < PARTS; p++) {
         sluice_cursor c;
         sluice_run run;
@@ -93,8 +93,8 @@ static void visit(const access_kind *x, bool fill) {
         for (sluice_cursor_init(&c, &x->layout->set[p]); sluice_cursor_run(&c, &run);)
             for (int64_t k = 0; k < run.len; k++, at++) {
                 if (fill)
-                    *at = value(run.off + k);
-                else if (*at != value(run.off + k)) {
+                    *at = value(run.off + k, turn);
+                else if (*at != value(run.off + k, turn)) {
                     fprintf(stderr, "match: byte %lld is wrong\n", (long long)(run.off + k));
                     exit(1);
                 }
@@ -117,7 +117,7 @@ static void prepare(void) {
             accesses[i].buf[p] = malloc((size_t)accesses[i].layout->set[p].size);
             if (!accesses[i].buf[p]) exit(1);
         }
-        visit(&accesses[i], true);
+        visit(&accesses[i], true, 0);
     }
     for (int i = 0; i <= LAYOUTS; i++) {
         sluice_options o = {.size = sizeof o, .exclusive = 1, .layout = i < LAYOUTS ? layouts[i] : NULL};
@@ -142,10 +142,11 @@ static void measure(void) {
     for (int r = -1; r < set.reps; r++) /* the first turn is not counted */
         for (int s = 0; s < (LAYOUTS + 1) * LAYOUTS; s++) {
             int at = (s * 29 + (r + 1) * 13) % ((LAYOUTS + 1) * LAYOUTS), i = at / LAYOUTS, k = at % LAYOUTS;
+            visit(&accesses[k], true, s + r);
             double write = move(array[i], &accesses[k], true);
             for (int p = 0; p < PARTS; p++) memset(accesses[k].buf[p], 0xA5, (size_t)accesses[k].layout->set[p].size);
             double read = move(array[i], &accesses[k], false);
-            visit(&accesses[k], false);
+            visit(&accesses[k], false, s + r);
             if (r < 0) continue;
             pairs[i][k].time[0][r] = read;
             pairs[i][k].time[1][r] = write;

@@ -27,7 +27,7 @@ static int find_memory(sluice_side *mem, sluice_set *ranks, const sluice_side *p
     *mem = *part;
     if (part->set) return sluice_set_embed(ranks, ranks, part->set);
     if (ranks->size == sluice_set_hi(ranks) - sluice_set_lo(ranks)) { /* one piece of memory */
-        mem->base = (unsigned char *)part->base + sluice_set_lo(ranks);
+        if (part->base) mem->base = (unsigned char *)part->base + sluice_set_lo(ranks);
         sluice_set_free(ranks);
     }
     return 0;

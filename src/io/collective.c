@@ -200,6 +200,7 @@ static int two_phase(call *x, int64_t shift, sluice_reason *why) {
     if (!c->pattern->planned) {
         double start = sluice_clock_now();
         err = sluice_pattern_plan(c, x->io, x->extent, why);
+        c->pattern->complex = err == SLUICE_E_COMPLEX;
         x->clock.plan += sluice_clock_now() - start;
     }
     bool gaps = true;
@@ -210,14 +211,14 @@ static int two_phase(call *x, int64_t shift, sluice_reason *why) {
     if (!err) *(x->write ? &x->io->counts.wanted_written : &x->io->counts.wanted_read) += wanted;
     sluice_reason late;
     int unlocked = unguard(x, shift, gaps, err ? &late : why);
-    return err ? err : unlocked;
+    if (unlocked && err == SLUICE_E_COMPLEX) *why = late; /* no one can go on alone with the range locked */
+    return err && !(unlocked && err == SLUICE_E_COMPLEX) ? err : unlocked;
 }
 
 /* Where who moves what has no closed form, each process moves its own: reads at once, writes one after the other, so
  * that the highest rank wins. */
 static int alone(call *x, sluice_reason *why) {
     sluice_group *g = x->c->group;
-    x->c->pattern->complex = true;
     x->way = x->write ? "in turn" : "own";
     x->reason = "too complex to plan";
     if (!x->write) return sluice_agree(g, sluice_io_read(x->io, x->part, x->n, why), why, NULL, 0);

@@ -154,7 +154,7 @@ int sluice_pattern_learn(sluice_collective *c, sluice_io *io, bool write, const 
         err = sluice_requests_exchange(c, io, &mine, p->request, err, why);
     sluice_set_free(&mine);
     if (!err && write) err = settle_conflicts(c, io, why);
-    p->complex = err == SLUICE_E_COMPLEX && !c->together.refuse_conflicts;
+    p->complex = err == SLUICE_E_COMPLEX && !(write && c->together.refuse_conflicts);
     if (p->complex) err = 0;
     p->known = !err;
     return err;

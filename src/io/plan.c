@@ -119,17 +119,27 @@ static int bytes_of_targets(sluice_set *out, const sluice_subfiles *s, int first
     return err;
 }
 
-/* Number a of n aggregators: the subfiles of some targets; or, if there are fewer targets than aggregators, an equal
- * share of those of one. So no two use the same disk if that can be. */
-static int divide_targets(sluice_set *domain, const sluice_subfiles *s, int n, int a, sluice_reason *why) {
-    const int groups = n < s->ntargets ? n : s->ntargets, sharers = (n - 1 - a % groups) / groups + 1;
+/* Where share k of n of a set starts: at a multiple of `align`, so that no two write to the same page. */
+static int64_t start_of_share(const sluice_set *s, int k, int n, int64_t align) {
+    const int64_t rank = sluice_min(k * sluice_ceil_div(s->size, n), s->size);
+    if (k == 0) return sluice_set_lo(s);
+    if (rank == s->size) return sluice_set_hi(s);
+    return sluice_min(sluice_ceil_div(sluice_set_select(s, rank), align) * align, sluice_set_hi(s));
+}
+
+/* Number a of the aggregators: the subfiles of some targets; or, if there are fewer targets than aggregators, an equal
+ * share of what lies in the range of the requests on one. So no two use the same disk if that can be. */
+static int divide_targets(sluice_set *domain, const sluice_plan *p, const sluice_plan_facts *f, int a,
+                          sluice_reason *why) {
+    const sluice_subfiles *s = &f->subfiles;
+    const int groups = p->n < s->ntargets ? p->n : s->ntargets, sharers = (p->n - 1 - a % groups) / groups + 1;
+    const int64_t align = sluice_max(f->together.align ? f->together.align : f->align, 1);
     int err = bytes_of_targets(domain, s, a % groups, groups, why);
+    if (!err) err = sluice_pass(why, sluice_set_cut(domain, domain, p->lo, p->hi));
     if (err || sharers == 1 || !domain->size) return err;
-    const int64_t each = sluice_ceil_div(domain->size, sharers), from = sluice_min(a / groups * each, domain->size),
-                  to = sluice_min(from + each, domain->size);
-    const int64_t hi = to < domain->size ? sluice_set_select(domain, to) : sluice_set_hi(domain),
-                  lo = from < domain->size ? sluice_set_select(domain, from) : hi;
-    return sluice_pass(why, sluice_set_cut(domain, domain, lo, hi));
+    const int64_t lo = start_of_share(domain, a / groups, sharers, align),
+                  hi = start_of_share(domain, a / groups + 1, sharers, align);
+    return sluice_pass(why, sluice_set_cut(domain, domain, lo, sluice_max(lo, hi)));
 }
 
 static int divide(sluice_plan *p, const sluice_plan_facts *f, const sluice_set *request, sluice_reason *why) {
@@ -141,7 +151,7 @@ static int divide(sluice_plan *p, const sluice_plan_facts *f, const sluice_set *
     if (!err && s->n && !by_target) err = bytes_of_targets(&all, s, 0, 1, why);
     for (int a = 0; a < p->n && !err; a++) {
         sluice_set *domain = &p->aggregator[a].domain;
-        err = by_target ? divide_targets(domain, s, p->n, a, why) : sluice_domain(domain, &d, a, why);
+        err = by_target ? divide_targets(domain, p, f, a, why) : sluice_domain(domain, &d, a, why);
         if (!err && all.size) err = sluice_pass(why, sluice_set_intersect(domain, domain, &all));
         /* What lies outside the requests needs no window. */
         if (!err) err = sluice_pass(why, sluice_set_cut(domain, domain, p->lo, p->hi));

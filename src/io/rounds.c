@@ -38,6 +38,7 @@ typedef struct work {
     int64_t shift;
     const sluice_set *cover; /* what of our domain is transferred */
     bool cold;
+    int64_t expected; /* the page that the system was told of last */
     sluice_clock *clock;
     int64_t wanted; /* bytes copied from or to our memory */
     int error;
@@ -84,15 +85,19 @@ static bool walk_run(walk *v, const work *w, sluice_run *run) {
 }
 
 /* Before the system writes a part of a page it reads all of it, and waits; so it is told of many in advance. */
-static void expect_edges(const work *w, int64_t lo, int64_t hi) {
-    sluice_store *s = w->io->store;
-    const int64_t page = s->facts.align, first = (lo + w->shift) / page, last = (hi + w->shift - 1) / page;
-    if ((lo + w->shift) % page) sluice_store_expect(s, first * page, page);
-    if ((hi + w->shift) % page && (last > first || (lo + w->shift) % page == 0))
-        sluice_store_expect(s, last * page, page);
+static void expect_page(work *w, int64_t page) {
+    const int64_t size = w->io->store->facts.align;
+    if (page != w->expected) sluice_store_expect(w->io->store, page * size, size);
+    w->expected = page;
 }
 
-static bool walk_next(walk *v, const work *w, sluice_run *piece, unsigned char **buf) {
+static void expect_edges(work *w, int64_t lo, int64_t hi) {
+    const int64_t size = w->io->store->facts.align, from = lo + w->shift, to = hi + w->shift;
+    if (from % size) expect_page(w, from / size);
+    if (to % size) expect_page(w, to / size);
+}
+
+static bool walk_next(walk *v, work *w, sluice_run *piece, unsigned char **buf) {
     const sluice_share *share = &w->c->pattern->share;
     sluice_run run;
     while (walk_run(v, w, &run)) {
@@ -258,19 +263,15 @@ static void meet(work *w) {
 }
 
 static void read_rounds(work *w, int64_t rounds, bool nodes) {
-    bool apart = w->c->together.no_pipeline;
+    bool apart = w->c->together.no_pipeline, ahead = !apart && w->io->store->facts.background;
     transfer(w, READ, 0);
     for (int64_t k = 0; k < rounds; k++) {
         meet(w);
-        if (!apart) {
-            expect(w, k + 1);
-            transfer_start(w, READ, k + 1);
-        }
+        if (!apart) expect(w, k + 1);
+        if (ahead) transfer_start(w, READ, k + 1);
         copy(w, k, true, false);
-        if (apart) {
-            meet(w);
-            transfer_start(w, READ, k + 1);
-        }
+        if (apart) meet(w);
+        if (!ahead) transfer_start(w, READ, k + 1);
         transfer_finish(w, READ, k + 1);
         if (nodes) {
             exchange(w, k);
@@ -297,7 +298,14 @@ static void write_rounds(work *w, int64_t rounds, bool nodes) {
 int sluice_rounds(sluice_collective *c, sluice_io *io, const sluice_side *side, int64_t shift, bool gaps,
                   sluice_clock *clock, int64_t *wanted, sluice_reason *why) {
     const sluice_pattern *p = c->pattern;
-    work w = {.c = c, .io = io, .side = side, .shift = shift, .clock = clock, .why = why, .cold = sluice_io_cold(io)};
+    work w = {.c = c,
+              .io = io,
+              .side = side,
+              .shift = shift,
+              .clock = clock,
+              .why = why,
+              .cold = sluice_io_cold(io),
+              .expected = -1};
     w.cover = gaps ? &p->share.cover : &p->share.wanted;
     if (p->me >= 0 && !gaps && !p->share.exact)
         w.error = sluice_refuse(why, SLUICE_E_COMPLEX, -1, "%s: too complex to write while others write the file, too",

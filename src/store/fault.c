@@ -114,6 +114,7 @@ int sluice_store_open_fault(sluice_store **out, sluice_store *inner) {
         return -ENOMEM;
     }
     f->s.facts = inner->facts;
+    f->s.facts.background = false; /* done when submit returns */
     f->s.inner = inner;
     f->calls = f->at = 0;
     *out = &f->s;

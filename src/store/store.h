@@ -47,12 +47,13 @@ typedef enum sluice_lock {
 
 /* What the store is like, as numbers. Times are seconds, measured once per kind of store, on a cached file. */
 typedef struct sluice_store_facts {
-    int64_t align;  /* natural unit of memory and file: the page */
-    int64_t block;  /* preferred transfer size of the file system */
-    int64_t stripe; /* 0 = not striped */
-    int depth;      /* requests that may be in flight together; 1 = no gain from batches */
-    double call;    /* what a call costs beyond its bytes */
-    double byte;    /* what a cached byte costs */
+    int64_t align;   /* natural unit of memory and file: the page */
+    int64_t block;   /* preferred transfer size of the file system */
+    int64_t stripe;  /* 0 = not striped */
+    int depth;       /* requests that may be in flight together; 1 = no gain from batches */
+    bool background; /* submit returns before what is cold is there, and the caller can do something else */
+    double call;     /* what a call costs beyond its bytes */
+    double byte;     /* what a cached byte costs */
 } sluice_store_facts;
 enum { SLUICE_STORE_DEPTH = 64 }; /* no store has more */
 

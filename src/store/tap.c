@@ -67,6 +67,7 @@ int sluice_store_open_tap(sluice_store **out, sluice_store *inner, sluice_tap *r
         return -ENOMEM;
     }
     t->s.facts = inner->facts;
+    t->s.facts.background = false; /* done when submit returns */
     t->s.inner = inner;
     t->report = report;
     t->arg = arg;

@@ -94,15 +94,17 @@ static void call(uring *u, sluice_req *req, int n) {
 
 static int uring_submit(sluice_store *s, bool write, sluice_req *req, int n) {
     uring *u = (uring *)s;
-    if (write || (n == 1 && req->len < LONG)) return sluice_posix_submit(s, write, req, n);
+    if (write || !s->facts.background || (n == 1 && req->len < LONG)) return sluice_posix_submit(s, write, req, n);
     int cold = 0;
+    bool may_ask = true; /* not all file systems can answer without waiting */
     for (int i = 0; i < n; i++) {
         ssize_t r = preadv2(u->p.fd, req[i].iov, req[i].niov, req[i].off, RWF_NOWAIT);
+        may_ask &= r >= 0 || errno != EOPNOTSUPP;
         req[i].result = r < 0 ? IN_RING : r;
         cold += r < 0;
     }
     if (!cold) return 0;
-    if ((cold == 1 && n > 1) || getpid() != u->owner) {
+    if ((cold == 1 && (n > 1 || !may_ask)) || getpid() != u->owner) {
         call(u, req, n);
         return 0;
     }
@@ -166,7 +168,8 @@ int sluice_uring_make(sluice_store **out, int folder, const char *path, sluice_s
     u->state = UNTRIED;
     u->flying = 0;
     u->owner = getpid();
-    u->p.s.facts.depth = in_memory(u->p.fd) ? 1 : SLUICE_STORE_DEPTH;
+    u->p.s.facts.background = !in_memory(u->p.fd);
+    u->p.s.facts.depth = u->p.s.facts.background ? SLUICE_STORE_DEPTH : 1;
     *out = &u->p.s;
     return 0;
 }
