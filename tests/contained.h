@@ -18,8 +18,8 @@ typedef struct contained {
 /* What it is called, for all processes; and the folders, made and removed by one of them. */
 static inline void contained_name(contained *t, const char *base) {
     snprintf(t->folder, sizeof t->folder, "%.80s.d", base);
-    snprintf(t->path, sizeof t->path, "%s/a.sluice", t->folder);
-    snprintf(t->bindings, sizeof t->bindings, "fast=%s/fast,slow=%s/slow", t->folder, t->folder);
+    snprintf(t->path, sizeof t->path, "%.80s.d/a.sluice", base);
+    snprintf(t->bindings, sizeof t->bindings, "fast=%.80s.d/fast,slow=%.80s.d/slow", base, base);
 }
 static inline bool contained_make(const contained *t) {
     char fast[120], slow[120];
