@@ -38,10 +38,10 @@ static inline const char *contained_targets(chance *c) {
 /* The file that is subfile i. */
 static inline FILE *contained_open(const contained *t, const sluice_manifest *m, int i, const char *mode) {
     const char *target = m->target[m->place[i]].text;
-    char path[300];
-    snprintf(path, sizeof path, "%s/%s/%s", t->folder, *target == '.' ? "a.sluice" : target,
+    char file[300];
+    snprintf(file, sizeof file, "%s/%s/%s", t->folder, *target == '.' ? "a.sluice" : target,
              sluice_manifest_name(m, i).text);
-    return fopen(path, mode);
+    return fopen(file, mode);
 }
 
 /* The bytes of the array, or what is wrong with a subfile; `longer`: it may have more bytes than it should. */
@@ -52,10 +52,10 @@ static inline const char *contained_read(const contained *t, const layout_case *
     if (m->layout->n != c->n) return "another number of subfiles";
     for (int i = 0; i < c->n; i++) {
         FILE *f = contained_open(t, m, i, "rb");
-        const int64_t size = f ? (int64_t)fread(byte, 1, sizeof byte, f) : -1;
+        const int64_t n = f ? (int64_t)fread(byte, 1, sizeof byte, f) : -1;
         if (f) fclose(f);
-        if (size < c->size_of[i] || (size > c->size_of[i] && !longer)) {
-            snprintf(text, sizeof text, "subfile %d has %lld bytes, not %lld", i, (long long)size,
+        if (n < c->size_of[i] || (n > c->size_of[i] && !longer)) {
+            snprintf(text, sizeof text, "subfile %d has %lld bytes, not %lld", i, (long long)n,
                      (long long)c->size_of[i]);
             return text;
         }

@@ -86,7 +86,10 @@ static int open_together(sluice_array **out, MPI_Comm comm, opening *w, const sl
     bool exclusive = w->o.exclusive;
     if (size > 1) w->o.exclusive = 0; /* local calls of two of them may meet */
     err = sluice_collective_open(&c, comm, &w->o.together, w->o.memory, exclusive, err, &why);
-    if (err) return sluice_errmsg_set(&why);
+    if (err) {
+        sluice_errmsg_name(w->create ? "create" : "open", w->path, err, &why);
+        return sluice_errmsg_set(&why);
+    }
     err = open_everywhere(&a, c, w, &why);
     if (!err) {
         c->exclusive |= a->container != NULL; /* its lock keeps all others out */

@@ -123,6 +123,10 @@ void sluice_contain_finish(sluice_array *a, sluice_resizing *r, bool done);
 /* errmsg.c. The sentence kept last, with its error, as a reason. */
 sluice_reason sluice_errmsg_reason(int error);
 
+/* errmsg.c. Pure. Puts "<call> <path>: " before the sentence of an error that does not name the path: one about a
+ * target, or for want of memory. Returns the error. */
+int sluice_errmsg_name(const char *call, const char *path, int error, sluice_reason *why);
+
 /* errmsg.c. Keeps the sentence for sluice_errmsg() and returns the error. */
 int sluice_errmsg_set(const sluice_reason *why);
 int sluice_errmsg_fail(int error, const char *format, ...) __attribute__((format(printf, 2, 3)));

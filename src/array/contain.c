@@ -83,14 +83,6 @@ static int compare(const sluice_manifest *m, const sluice_desc *given, const cha
                          name.text);
 }
 
-/* What is said of a target, or for want of memory, does not say which container it is about. */
-static int name(const char *call, const char *path, int err, sluice_reason *why) {
-    const sluice_label label = sluice_store_label(path);
-    const sluice_reason detail = *why;
-    if (!err || strstr(detail.text, label.text)) return err;
-    return sluice_refuse(why, err, detail.pos, "%s %s: %.120s", call, label.text, detail.text);
-}
-
 static sluice_store_opener *opener(sluice_store_kind kind) {
     return kind == SLUICE_STORE_POSIX   ? sluice_posix_make
            : kind == SLUICE_STORE_URING ? sluice_uring_make
@@ -104,7 +96,7 @@ int sluice_contain_open(sluice_array **out, const sluice_place *p, int mode, con
                                       : p->role == SLUICE_PEER ? SLUICE_CONTAINER_PEER
                                                                : SLUICE_CONTAINER_WRITE;
     int err = sluice_container_open_by(&c, p->path, how, o->bindings, opener(o->store), why);
-    if (err) return name("open", p->path, err, why);
+    if (err) return sluice_errmsg_name("open", p->path, err, why);
     if (given) err = compare(c->manifest, given, p->path, why);
     if (!err) err = sluice_contain_adopt(out, c, p->role, o, why);
     if (err) sluice_container_close(c);
@@ -127,7 +119,7 @@ int sluice_contain_make(sluice_array **out, const sluice_place *p, const sluice_
     if (err) return sluice_refuse(why, err, detail.pos, "create %s: %s", label.text, detail.text);
     err = sluice_container_create(p->path, m, o->bindings, why);
     sluice_manifest_free(m);
-    if (err) return name("create", p->path, err, why);
+    if (err) return sluice_errmsg_name("create", p->path, err, why);
     err = sluice_contain_open(out, p, SLUICE_WRITE, NULL, o, why);
     if (err) (void)sluice_container_delete(p->path, o->bindings, NULL); /* it was made just now, and is of no use */
     return err;
@@ -174,7 +166,8 @@ int sluice_contain_resize(sluice_array *a, const sluice_resizing *r, bool *done,
     for (; i < before->n && !err; i++)
         if (after->set[i].size > before->set[i].size)
             err = lengthen(member(a, i), before->set[i].size, after->set[i].size, why);
-    if (!err) err = name("resize", c->path, sluice_folder_write(r->next, c->folder, done, c->path, why), why);
+    if (!err)
+        err = sluice_errmsg_name("resize", c->path, sluice_folder_write(r->next, c->folder, done, c->path, why), why);
     while (!*done && i-- > 0)
         if (after->set[i].size > before->set[i].size)
             (void)sluice_store_resize(member(a, i), before->set[i].size, NULL);

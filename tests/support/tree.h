@@ -5,10 +5,10 @@
 #include <ftw.h>
 #include <stdio.h>
 
-static inline int remove_one(const char *path, const struct stat *st, int kind, struct FTW *at) {
+static inline int remove_one(const char *name, const struct stat *st, int kind, struct FTW *at) {
     (void)st, (void)kind, (void)at;
-    return remove(path);
+    return remove(name);
 }
-static inline void remove_tree(const char *path) { nftw(path, remove_one, 16, FTW_DEPTH | FTW_PHYS); }
+static inline void remove_tree(const char *name) { nftw(name, remove_one, 16, FTW_DEPTH | FTW_PHYS); }
 
 #endif
