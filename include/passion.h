@@ -107,7 +107,7 @@ typedef struct REUSE REUSE;
 
 /* An open file. */
 typedef struct PFILE {
-    int fd;                   /* the system's file descriptor */
+    int fd;                   /* the system's file descriptor; -1: a container */
     unsigned int header_size; /* bytes before the first element */
     int placement;            /* PASSION_LOCAL or PASSION_GLOBAL */
     sluice_array *array;      /* the handle below: for sluice_count(), sluice_sync(); not to be closed */

@@ -1,8 +1,10 @@
 /* ranks: 1 */
-/* array_fault.c: every call to the store and every allocation of every scenario is made to fail once. After a failure
- * the error has a sentence that names the file, bytes that nobody named are as they were, named bytes are old or new,
- * nothing leaks, and the same call on the same handle then succeeds. */
+/* array_fault.c: every call to the store and every allocation of every scenario is made to fail once, on a file and on
+ * containers, there of each subfile, and every system call on names. After a failure the error has a sentence that
+ * names the file, bytes that nobody named are as they were, named bytes are old or new, nothing leaks, and the same
+ * call on the same handle then succeeds. */
 #include "array/array.h"
+#include "contained.h"
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -86,22 +88,52 @@ static const scene scenes[] = {
     {"sync", SLUICE_AUTO, 0, true, true, sync_},
 };
 
+enum { MEMBERS = 3 };
 static unsigned char before[SIZE], buf[2 * SIZE];
-static int failures;
+static int failures, faults;
+static bool contain;
+static contained tree;
+static layout_case layout;
+static sluice_store *shim[MEMBERS]; /* in front of each subfile, or of the file */
+static int shims;
 
 static void fail(const scene *s, const char *kind, int64_t n, const char *what) {
-    printf("%s, %s %lld: %s\n", s->name, kind, (long long)n, what);
+    printf("%s, %s, %s %lld: %s\n", contain ? layout.text : "file", s->name, kind, (long long)n, what);
     failures++;
 }
 
-static sluice_array *start(const scene *s, sluice_store **fault) {
+static sluice_array *start_file(const scene *s) {
     sluice_store *ram;
     sluice_array *a;
     sluice_desc d = {.shape = {2, SLUICE_ROW_MAJOR, ELEM, 0, {ROWS, COLS}}};
     sluice_options o = {.size = sizeof o, .memory = s->memory, .method = s->method, .exclusive = s->exclusive};
     if (sluice_desc_settle(&d, NULL) || sluice_store_open_ram(&ram, SIZE, NULL) ||
-        sluice_store_write(ram, 0, before, SIZE, NULL) || sluice_store_open_fault(fault, ram) ||
-        sluice_array_adopt(&a, *fault, &d, true, &o))
+        sluice_store_write(ram, 0, before, SIZE, NULL) || sluice_store_open_fault(&shim[0], ram) ||
+        sluice_array_adopt(&a, shim[0], &d, true, &o))
+        abort();
+    shims = 1;
+    return a;
+}
+
+/* Opens a subfile behind a shim. */
+static int open_shim(sluice_store **out, int folder, const char *name, sluice_store_mode mode, sluice_reason *why) {
+    sluice_store *file;
+    int err = sluice_posix_make(&file, folder, name, mode, why);
+    if (err) return err;
+    if (shims == MEMBERS || sluice_store_open_fault(&shim[shims], file)) abort();
+    *out = shim[shims++];
+    return 0;
+}
+
+/* The container is there; its bytes are put back. */
+static sluice_array *start_container(const scene *s) {
+    sluice_container *c;
+    sluice_array *a;
+    sluice_options o = {.size = sizeof o, .memory = s->memory, .method = s->method, .no_map = 1};
+    shims = 0;
+    if (sluice_container_open_by(&c, tree.path, SLUICE_CONTAINER_WRITE, tree.bindings, open_shim, NULL) ||
+        !contained_fill(&tree, &layout, c->manifest, before) ||
+        sluice_contain_adopt(&a, c, s->exclusive ? SLUICE_ALONE : SLUICE_FIRST, &o, NULL))
         abort();
     return a;
 }
@@ -110,7 +142,9 @@ static sluice_array *start(const scene *s, sluice_store **fault) {
 static bool untouched(sluice_array *a, const scene *s) {
     static unsigned char now[SIZE];
     sluice_set named = SLUICE_SET_EMPTY;
-    if (sluice_store_read(a->io.store, 0, now, SIZE, NULL)) abort();
+    if (contain ? contained_read(&tree, &layout, a->container->manifest, now, true) != NULL
+                : sluice_store_read(a->io.store, 0, now, SIZE, NULL) != 0)
+        return false;
     if (s->write && sluice_set_section(&named, &a->desc.shape, s->act == write_rows ? rows : columns, NULL)) abort();
     bool good = true;
     for (int64_t x = 0; x < SIZE; x++)
@@ -119,49 +153,120 @@ static bool untouched(sluice_array *a, const scene *s) {
     return good;
 }
 
-/* Runs the scene once with a fault; true if the fault was reached. */
-static bool once(const scene *s, const char *kind, int64_t n, sluice_fault_kind fault, int error) {
-    sluice_store *store;
+/* What fails. */
+typedef struct kind {
+    const char *name;
+    enum { STORE, SYSTEM, MEMORY } where;
+    sluice_fault_kind fault;
+    int error;
+} kind;
+static const kind kinds[] = {
+    {"call", STORE, SLUICE_FAULT_ERROR, EIO},          {"full disk", STORE, SLUICE_FAULT_ERROR, ENOSPC},
+    {"short", STORE, SLUICE_FAULT_SHORT, 0},           {"nothing", STORE, SLUICE_FAULT_ZERO, 0},
+    {"interrupt", STORE, SLUICE_FAULT_EINTR, 0},       {"system call", SYSTEM, SLUICE_FAULT_ERROR, EDQUOT},
+    {"allocation", MEMORY, SLUICE_FAULT_ERROR, ENOMEM}};
+
+static int64_t calls_of(const kind *k, int i) {
+    return k->where == STORE    ? sluice_fault_calls(shim[i])
+           : k->where == SYSTEM ? sluice_sys_calls()
+                                : sluice_mem_calls();
+}
+
+static void arm(const kind *k, int i, int64_t n) {
+    if (k->where == STORE) sluice_fault_set(shim[i], n, k->fault, k->error);
+    if (k->where == SYSTEM) sluice_sys_fault(n, k->error);
+    if (k->where == MEMORY) sluice_mem_fail_nth(n);
+}
+
+/* Runs the scene once with a fault of shim i; true if the fault was reached. */
+static bool once(const scene *s, const kind *k, int i, int64_t n) {
     int64_t live = sluice_mem_live();
-    sluice_array *a = start(s, &store);
-    bool memory = !strcmp(kind, "allocation");
-    int64_t calls = memory ? sluice_mem_calls() : sluice_fault_calls(store);
+    sluice_array *a = contain ? start_container(s) : start_file(s);
+    const char *name = contain ? tree.path : shim[0]->name;
     memset(buf, 0xEE, sizeof buf);
-    if (memory)
-        sluice_mem_fail_nth(n);
-    else
-        sluice_fault_set(store, n, fault, error);
+    const int64_t calls = calls_of(k, i);
+    arm(k, i, n);
     int err = s->act(a, buf);
-    bool reached = (memory ? sluice_mem_calls() : sluice_fault_calls(store)) - calls >= n;
-    sluice_mem_fail_nth(0);
-    sluice_fault_set(store, 0, fault, 0);
-    bool must_fail = reached && (memory || fault == SLUICE_FAULT_ERROR);
-    if (must_fail && err != (memory ? -ENOMEM : -error)) fail(s, kind, n, "the error did not come through");
-    if (!must_fail && err && !(fault == SLUICE_FAULT_ZERO && err == -EIO)) fail(s, kind, n, sluice_errmsg());
-    if (err && !strstr(sluice_errmsg(), store->name)) fail(s, kind, n, sluice_errmsg());
-    if (!untouched(a, s)) fail(s, kind, n, "bytes that nobody named have changed");
+    bool reached = calls_of(k, i) - calls >= n;
+    arm(k, i, 0);
+    bool must_fail = reached && k->fault == SLUICE_FAULT_ERROR;
+    if (contain && s->act == resize) must_fail = err; /* subfiles may stay longer than they need be */
+    if (must_fail && err != -k->error) fail(s, k->name, n, "the error did not come through");
+    if (!must_fail && err && !(k->fault == SLUICE_FAULT_ZERO && err == -EIO)) fail(s, k->name, n, sluice_errmsg());
+    if (err && !strstr(sluice_errmsg(), name)) fail(s, k->name, n, sluice_errmsg());
+    if (!untouched(a, s)) fail(s, k->name, n, "bytes that nobody named have changed");
     memset(buf, 0xEE, sizeof buf);
-    if (err && !(s->act == sync_) && s->act(a, buf)) fail(s, kind, n, "the handle did not survive");
-    if (sluice_close(a)) fail(s, kind, n, "close");
-    if (sluice_mem_live() != live) fail(s, kind, n, "leak");
+    for (int j = 0; j < shims && s->act == resize; j++) shim[j]->lost = 0; /* a sync that failed would be final */
+    if (err && s->act != sync_ && s->act(a, buf)) fail(s, k->name, n, "the handle did not survive");
+    if (sluice_close(a)) fail(s, k->name, n, "close");
+    if (sluice_mem_live() != live) fail(s, k->name, n, "leak");
+    faults += reached;
     return reached;
 }
 
+static void play(const scene *s) {
+    int64_t total[3] = {0};
+    for (size_t j = 0; j < sizeof kinds / sizeof *kinds; j++)
+        for (int i = 0; i < (contain && kinds[j].where == STORE ? MEMBERS : 1); i++)
+            for (int64_t n = 1; !failures && once(s, &kinds[j], i, n); n++)
+                total[kinds[j].where] += j == 0 || kinds[j].where;
+    printf("%s, %s: %lld calls, %lld system calls, %lld allocations\n", contain ? layout.text : "file", s->name,
+           (long long)total[STORE], (long long)total[SYSTEM], (long long)total[MEMORY]);
+    if (!total[STORE]) fail(s, "call", 0, "never reached");
+    if (!total[MEMORY] && s->act != resize && s->act != sync_) fail(s, "allocation", 0, "never reached");
+}
+
+/* Making, opening and closing a container, with every system call and every allocation failing. */
+static int make_and_open(void) {
+    sluice_array *a;
+    sluice_desc d = {.shape = {2, SLUICE_ROW_MAJOR, ELEM, 0, {ROWS, COLS}}};
+    sluice_options o = {.size = sizeof o, .layout = "rows:2", .targets = ".,slow", .bindings = tree.bindings};
+    int err = sluice_create(&a, tree.path, &d, &o);
+    if (!err) err = sluice_close(a);
+    if (!err) err = sluice_open(&a, tree.path, SLUICE_READ, &d, &o);
+    return err ? err : sluice_close(a);
+}
+
+static bool open_once(const kind *k, int64_t n) {
+    const scene s = {.name = "create, open and close"};
+    const int64_t live = sluice_mem_live(), calls = calls_of(k, 0);
+    arm(k, 0, n);
+    const int err = make_and_open();
+    const bool reached = calls_of(k, 0) - calls >= n;
+    arm(k, 0, 0);
+    if (err && (!reached || err != -k->error)) fail(&s, k->name, n, sluice_errmsg());
+    if (err && !strstr(sluice_errmsg(), tree.path)) fail(&s, k->name, n, sluice_errmsg());
+    if (sluice_mem_live() != live) fail(&s, k->name, n, "leak");
+    contained_remove(&tree);
+    if (!contained_make(&tree)) abort();
+    faults += reached;
+    return reached;
+}
+
+static void contain_all(int which) {
+    sluice_array *a;
+    sluice_desc d = {.shape = {2, SLUICE_ROW_MAJOR, ELEM, 0, {ROWS, COLS}}};
+    contain = true;
+    layout.shape = d.shape;
+    case_choose(&layout, which);
+    sluice_options o = {.size = sizeof o, .layout = layout.text, .targets = ".,fast", .bindings = tree.bindings};
+    if (sluice_create(&a, tree.path, &d, &o) || sluice_close(a)) abort();
+    for (size_t i = 0; i < sizeof scenes / sizeof *scenes; i++) play(&scenes[i]);
+    if (sluice_container_delete(tree.path, tree.bindings, NULL)) abort();
+}
+
 int main(void) {
+    char name[] = "array_fault.XXXXXX";
+    if (!mkdtemp(name) || rmdir(name)) return 1;
+    contained_name(&tree, name);
+    if (!contained_make(&tree)) return 1;
     for (int i = 0; i < SIZE; i++) before[i] = (unsigned char)(i % 199);
-    for (size_t i = 0; i < sizeof scenes / sizeof *scenes; i++) {
-        const scene *s = &scenes[i];
-        int64_t n = 1, m = 1;
-        while (once(s, "call", n, SLUICE_FAULT_ERROR, EIO)) n++;
-        for (int64_t k = 1; k <= n; k++) {
-            once(s, "full disk", k, SLUICE_FAULT_ERROR, ENOSPC);
-            once(s, "short", k, SLUICE_FAULT_SHORT, 0);
-            once(s, "nothing", k, SLUICE_FAULT_ZERO, 0);
-            once(s, "interrupt", k, SLUICE_FAULT_EINTR, 0);
+    for (size_t i = 0; i < sizeof scenes / sizeof *scenes; i++) play(&scenes[i]);
+    for (int which = 0; which < 3; which++) contain_all(which);
+    for (size_t j = 0; j < sizeof kinds / sizeof *kinds; j++)
+        for (int64_t n = 1; kinds[j].where != STORE && open_once(&kinds[j], n); n++) {
         }
-        while (once(s, "allocation", m, SLUICE_FAULT_ERROR, 0)) m++;
-        printf("%s: %lld calls, %lld allocations\n", s->name, (long long)(n - 1), (long long)(m - 1));
-        if (m == 1 && s->act != resize && s->act != sync_) fail(s, "allocation", 0, "never reached");
-    }
+    printf("%d faults\n", faults);
+    contained_remove(&tree);
     return failures != 0;
 }

@@ -1,15 +1,18 @@
 /* ranks: 1 */
-/* array_random.c: random parts of random arrays, read and written by every method and store, against a plain copy of
- * the file in memory that is visited element by element. Draws can be shrunk; the seed is printed. */
-#include "base/base.h"
-#include "sluice.h"
+/* array_random.c: random parts of random arrays, in files and in containers of any layout, read and written by every
+ * method and store, against a plain copy of the file in memory that is visited element by element. Subfiles are
+ * compared with it byte by byte. Draws can be shrunk; the seed is printed. */
+#include "array/array.h"
+#include "contained.h"
 #include "support/random.h"
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-enum { PARTS = 3, MARGIN = 16 };
+enum { PARTS = 3, MARGIN = 16, EVERY = 10 /* one in so many is a container: making it takes syncs */ };
 static const char *path;
+static contained tree;
+static layout_case layout;
 
 /* One part, as the library gets it and as elements. */
 typedef struct part {
@@ -89,46 +92,20 @@ static int transfer(sluice_array *a, bool write, const sluice_part *p, int n, bo
 }
 
 typedef struct verdict {
-    char text[300];
+    char text[1000];
 } verdict;
 
-static bool run(chance *c, verdict *v) {
-    sluice_desc d = {.format = SLUICE_RAW};
-    sluice_shape *s = &d.shape;
-    s->ndims = (int)chance_low(c, 1, 6);
-    s->order = chance_once_in(c, 2) ? SLUICE_COLUMN_MAJOR : SLUICE_ROW_MAJOR;
-    s->elem = chance_low(c, 1, 24);
-    s->header = chance_once_in(c, 3) ? chance_draw(c, 0, 5000) : 0;
-    int64_t bytes = s->elem;
-    for (int k = 0; k < s->ndims; k++) {
-        s->dim[k] = chance_low(c, 1, s->ndims == 1 ? 3000 : s->ndims == 2 ? 60 : 8);
-        bytes *= s->dim[k];
-    }
-    sluice_options o = {.size = sizeof o};
-    o.method = (sluice_method)chance_draw(c, SLUICE_AUTO, SLUICE_MAPPED);
-    o.store = (sluice_store_kind)chance_draw(c, SLUICE_STORE_AUTO, SLUICE_STORE_RAM);
-    o.memory = chance_once_in(c, 2) ? chance_draw(c, 4096, 20000) : 0;
-    o.exclusive = chance_once_in(c, 2);
-    o.no_map = chance_once_in(c, 4);
-    o.replace = 1;
-    int nparts = (int)chance_low(c, 1, PARTS);
-    bool write = chance_once_in(c, 2), background = chance_once_in(c, 4);
-    snprintf(v->text, sizeof v->text,
-             "ndims %d order %d elem %lld header %lld method %d store %d memory %lld parts %d %s", s->ndims,
-             (int)s->order, (long long)s->elem, (long long)s->header, (int)o.method, (int)o.store, (long long)o.memory,
-             nparts, write ? "write" : "read");
-    size_t all = (size_t)(s->header + bytes);
-    unsigned char *file = malloc(all), *back = malloc(all + MARGIN);
-    for (size_t i = 0; i < all; i++) file[i] = (unsigned char)(i * 7 + i / 251 + 1);
-    sluice_array *a = NULL;
-    bool good = !sluice_create(&a, path, &d, &o);
-    if (!good && o.store == SLUICE_STORE_URING) { /* the kernel may not have it */
-        free(file), free(back);
-        return true;
-    }
-    good = good && !sluice_write_header(a, file, s->header) && !sluice_write(a, NULL, file + s->header);
+static void note(verdict *v, const char *what) {
+    snprintf(v->text + strlen(v->text), sizeof v->text - strlen(v->text), ": %s", what);
+}
+
+/* The parts of one call, carried out and checked. */
+static bool move(chance *c, sluice_array *a, const sluice_shape *s, unsigned char *file, verdict *v) {
     static part part_[PARTS];
     sluice_part list[PARTS];
+    const int nparts = (int)chance_low(c, 1, PARTS);
+    const bool write = chance_once_in(c, 2), background = chance_once_in(c, 4);
+    bool good = true;
     for (int k = 0; k < nparts; k++) {
         part *p = &part_[k];
         choose(c, s, p);
@@ -141,22 +118,79 @@ static bool run(chance *c, verdict *v) {
         p->p.buf = p->buf + MARGIN;
         list[k] = p->p;
     }
-    if (good && transfer(a, write, list, nparts, background)) {
-        snprintf(v->text + strlen(v->text), sizeof v->text - strlen(v->text), ": %s", sluice_errmsg());
+    if (transfer(a, write, list, nparts, background)) {
+        note(v, sluice_errmsg());
         good = false;
     }
     for (int k = 0; k < nparts; k++) {
-        good = good && !memcmp(part_[k].buf, part_[k].expect, (size_t)part_[k].bytes + 2 * MARGIN);
+        if (memcmp(part_[k].buf, part_[k].expect, (size_t)part_[k].bytes + 2 * MARGIN) != 0) {
+            note(v, write ? "the buffer of a write has changed" : "read something else");
+            good = false;
+        }
         free(part_[k].buf), free(part_[k].expect);
+    }
+    return good;
+}
+
+static bool run(chance *c, verdict *v, bool contain) {
+    sluice_desc d = {.format = SLUICE_RAW};
+    sluice_shape *s = &d.shape;
+    s->ndims = (int)chance_low(c, 1, 6);
+    s->order = chance_once_in(c, 2) ? SLUICE_COLUMN_MAJOR : SLUICE_ROW_MAJOR;
+    s->elem = chance_low(c, 1, 24);
+    s->header = !contain && chance_once_in(c, 3) ? chance_draw(c, 0, 5000) : 0;
+    int64_t bytes = s->elem;
+    for (int k = 0; k < s->ndims; k++) {
+        int64_t most = s->ndims == 1 ? 3000 : s->ndims == 2 ? 60 : 8;
+        if (contain) most = sluice_max(1, sluice_min(most, CASE_BYTES / bytes));
+        s->dim[k] = chance_low(c, 1, most);
+        bytes *= s->dim[k];
+    }
+    sluice_options o = {.size = sizeof o, .bindings = tree.bindings};
+    o.method = (sluice_method)chance_draw(c, SLUICE_AUTO, SLUICE_MAPPED);
+    o.store = (sluice_store_kind)chance_draw(c, SLUICE_STORE_AUTO, contain ? SLUICE_STORE_URING : SLUICE_STORE_RAM);
+    o.memory = chance_once_in(c, 2) ? chance_draw(c, 4096, 20000) : 0;
+    o.exclusive = chance_once_in(c, 2);
+    o.no_map = chance_once_in(c, 4);
+    o.replace = 1;
+    snprintf(v->text, sizeof v->text, "ndims %d order %d elem %lld header %lld method %d store %d memory %lld",
+             s->ndims, (int)s->order, (long long)s->elem, (long long)s->header, (int)o.method, (int)o.store,
+             (long long)o.memory);
+    if (contain) {
+        layout.shape = *s;
+        case_draw_layout(&layout, c);
+        case_deal(&layout);
+        o.layout = layout.text;
+        o.targets = contained_targets(c);
+        note(v, layout.text);
+    }
+    size_t all = (size_t)(s->header + bytes);
+    unsigned char *file = malloc(all), *back = malloc(all + MARGIN);
+    for (size_t i = 0; i < all; i++) file[i] = (unsigned char)(i * 7 + i / 251 + 1);
+    sluice_array *a = NULL;
+    bool good = !sluice_create(&a, contain ? tree.path : path, &d, &o);
+    if (!good && o.store == SLUICE_STORE_URING) { /* the kernel may not have it */
+        free(file), free(back);
+        return true;
+    }
+    good = good && !sluice_write_header(a, file, s->header) && !sluice_write(a, NULL, file + s->header);
+    if (!good) note(v, sluice_errmsg());
+    for (int k = contain ? 6 : 1; k && good; k--) {
+        good = move(c, a, s, file, v);
+        const char *wrong = contain ? contained_compare(&tree, &layout, a->container->manifest, file) : NULL;
+        if (wrong) note(v, wrong);
+        good = good && !wrong;
     }
     good = good && !sluice_read_header(a, back, s->header) && !sluice_read(a, NULL, back + s->header) &&
            !memcmp(file, back, all);
     good = !sluice_close(a) && good;
+    if (contain) good = !sluice_container_delete(tree.path, tree.bindings, NULL) && good;
     free(file), free(back);
     return good && sluice_mem_live() == 0;
 }
 
-static bool fails(chance *c, void *arg) { return !run(c, arg); }
+static bool contain;
+static bool fails(chance *c, void *arg) { return !run(c, arg, contain); }
 
 int main(void) {
     char name[] = "array_random.XXXXXX";
@@ -164,6 +198,8 @@ int main(void) {
     if (fd < 0) return 1;
     close(fd);
     path = name;
+    contained_name(&tree, name);
+    if (!contained_make(&tree)) return 1;
     uint64_t seed = chance_default_seed("SLUICE_TEST_SEED");
     const char *env = getenv("SLUICE_TEST_CASES");
     int64_t cases = env ? atoll(env) / 20 : 4000;
@@ -173,7 +209,8 @@ int main(void) {
     int failed = 0;
     for (int64_t i = 0; i < cases && !failed; i++) {
         chance_seed(&c, seed + (uint64_t)i);
-        if (run(&c, &v)) continue;
+        contain = i % EVERY == 0;
+        if (run(&c, &v, contain)) continue;
         printf("case %lld fails (%s); shrinking\n", (long long)i, v.text);
         chance_shrink(&c, fails, &v);
         fails(&c, &v);
@@ -184,5 +221,6 @@ int main(void) {
     }
     chance_free(&c);
     unlink(name);
+    contained_remove(&tree);
     return failed;
 }

@@ -3,19 +3,24 @@
  * allocation is made to fail once, is interrupted, moves half or moves nothing. Whatever happens: no process hangs; all
  * return the same error and sentence, which names the rank, the file and, if bytes were under way, the offset;
  * interrupted and short calls are no errors; counts say no more than was moved; bytes that nobody named are as they
- * were, named bytes old or new; nothing leaks; and the same call on the same handle is then right.
+ * were, named bytes old or new; nothing leaks; and the same call on the same handle is then right. All of that in a
+ * file, and in containers, where each subfile has its faults, and so have system calls on names.
  *
  * Normally cases are picked evenly from all. SLUICE_FAULTS=n takes all, again and again with other sections, until n
  * faults have happened. */
 #include "array/array.h"
+#include "contained.h"
 #include "together.h"
 #include <errno.h>
 
 enum { ROWS = 60, COLS = 60, ELEM = 4, HEADER = 100, SIZE = HEADER + ROWS * COLS * ELEM };
-enum { MAX_PARTS = 3, ROOM = 4 * SIZE, POISON = 0xFA };
+enum { MAX_PARTS = 3, ROOM = 4 * SIZE, POISON = 0xFA, MEMBERS = 3 };
 
 static int64_t faults, turn; /* turn: which sections */
 static int disk;             /* the file as this test sees it */
+static int head = HEADER;    /* bytes before the array: none in a container */
+static contained tree[3];
+static layout_case layout[3];
 static unsigned char *buf;
 static unsigned char owner[SIZE]; /* 1 + the highest rank that names the byte; 0 = nobody */
 
@@ -96,7 +101,7 @@ static void draw_request(request *q, ask what, int r) {
 
 /* Where byte b of element (i, j) of a part lies in the file and in the buffer. */
 static int64_t in_file(const slice *s, int i, int j, int b) {
-    return HEADER + (s->i[0][i] * COLS + s->i[1][j]) * ELEM + b;
+    return head + (s->i[0][i] * COLS + s->i[1][j]) * ELEM + b;
 }
 static int64_t in_buffer(const slice *s, int i, int j, int b) {
     int64_t place = s->placed ? (i + 1) * (s->n[1] + 2) + j + 1 : i * s->n[1] + j;
@@ -133,7 +138,9 @@ static void find_owners(ask what) {
 typedef struct handle {
     int nodes;
     sluice_array *a;
-    sluice_store *fault;
+    sluice_store *fault[MEMBERS];
+    int n;        /* shims */
+    int contain;  /* 0, or 1 + which container */
     int64_t live; /* bytes of memory when nothing is kept from earlier calls */
 } handle;
 
@@ -194,15 +201,22 @@ static int move_later(const scene *s, handle *h, const request *q) {
     return err;
 }
 
+/* Else the failure of a sync would be final. */
+static void forgive(handle *h) {
+    h->a->io.store->lost = 0;
+    for (int i = 0; i < h->n; i++) h->fault[i]->lost = 0;
+}
+
 static int resize(const scene *s, handle *h, const request *q) {
     (void)s, (void)q;
+    forgive(h);
     int err = sluice_resize(h->a, ROWS + 5);
     return answer(err ? err : sluice_resize(h->a, ROWS));
 }
 
 static int sync_all(const scene *s, handle *h, const request *q) {
     (void)s, (void)q;
-    h->a->io.store->lost = 0; /* else a failure would be final */
+    forgive(h);
     return answer(sluice_sync(h->a));
 }
 
@@ -266,19 +280,68 @@ static void tap(void *arg, const char *call, int64_t off, int64_t len, int64_t r
     if (result > 0 && !strcmp(call, "write")) tapped[1] += result;
 }
 
-/* Windows are small, so that there are several rounds; what another node wants needs room, too. */
-static void open_handle(handle *h, int nodes) {
+/* A file, or a subfile, behind shims of the handle that is being opened. */
+static handle *opening;
+static int open_shims(sluice_store **out, int folder, const char *name, sluice_store_mode mode, sluice_reason *why) {
     sluice_store *file, *tapping;
-    sluice_collective *c;
-    sluice_desc d = {.shape = {2, SLUICE_ROW_MAJOR, ELEM, HEADER, {ROWS, COLS}}};
-    sluice_options o = {.size = sizeof o, .memory = nodes > 1 ? 16384 : 4096, .together = {.nodes = nodes}};
-    h->nodes = nodes;
-    must(sluice_desc_settle(&d, NULL), "description");
-    must(sluice_store_open_posix(&file, path, SLUICE_STORE_WRITE, NULL), "open");
+    int err = sluice_posix_make(&file, folder, name, mode, why);
+    if (err) return err;
     must(sluice_store_open_tap(&tapping, file, tap, NULL), "tap");
-    must(sluice_store_open_fault(&h->fault, tapping), "fault");
-    h->fault->facts.call = 64 * h->fault->facts.byte; /* gaps of up to 64 bytes are moved along */
-    must(sluice_array_adopt(&h->a, h->fault, &d, true, &o), "adopt");
+    must(sluice_store_open_fault(out, tapping), "fault");
+    (*out)->facts.call = 64 * (*out)->facts.byte; /* gaps of up to 64 bytes are moved along */
+    opening->fault[opening->n++] = *out;
+    return 0;
+}
+
+static void open_file(handle *h, const sluice_options *o) {
+    sluice_store *store;
+    sluice_desc d = {.shape = {2, SLUICE_ROW_MAJOR, ELEM, HEADER, {ROWS, COLS}}};
+    must(sluice_desc_settle(&d, NULL), "description");
+    must(open_shims(&store, AT_FDCWD, path, SLUICE_STORE_WRITE, NULL), "open");
+    must(sluice_array_adopt(&h->a, store, &d, true, o), "adopt");
+}
+
+static void make_container(int k) {
+    sluice_array *a;
+    char base[80];
+    snprintf(base, sizeof base, "%s.%d", path, k);
+    contained_name(&tree[k], base);
+    sluice_desc d = {.shape = {2, SLUICE_ROW_MAJOR, ELEM, 0, {ROWS, COLS}}};
+    layout[k].shape = d.shape;
+    case_choose(&layout[k], k);
+    sluice_options o = {.size = sizeof o, .layout = layout[k].text, .targets = ".,fast", .bindings = tree[k].bindings};
+    if (rank == 0 && !contained_make(&tree[k])) must(-errno, "mkdir");
+    if (rank == 0) must(sluice_create(&a, tree[k].path, &d, &o), "create");
+    if (rank == 0) must(sluice_close(a), "close");
+    meet();
+}
+
+/* As sluice_open_all() does it, but through the shims. */
+static void open_container(handle *h, int k, const sluice_options *o) {
+    sluice_container *c;
+    const contained *t = &tree[k];
+    make_container(k);
+    for (int first = 1; first >= 0; first--) {
+        if ((rank == 0) == first) {
+            must(sluice_container_open_by(&c, t->path, first ? SLUICE_CONTAINER_WRITE : SLUICE_CONTAINER_PEER,
+                                          t->bindings, open_shims, NULL),
+                 "open");
+            must(sluice_contain_adopt(&h->a, c, first ? SLUICE_FIRST : SLUICE_PEER, o, NULL), "adopt");
+        }
+        meet();
+    }
+}
+
+/* Windows are small, so that there are several rounds; what another node wants needs room, too. */
+static void open_handle(handle *h, int nodes, int contain) {
+    sluice_collective *c;
+    sluice_options o = {.size = sizeof o, .memory = nodes > 1 ? 16384 : 4096, .together = {.nodes = nodes}};
+    *h = (handle){.nodes = nodes, .contain = contain};
+    opening = h;
+    if (contain)
+        open_container(h, contain - 1, &o);
+    else
+        open_file(h, &o);
     must(sluice_collective_open(&c, MPI_COMM_WORLD, &o.together, o.memory, false, 0, NULL), "group");
     c->locks = h->a->io.locks;
     h->a->collective = c;
@@ -309,10 +372,23 @@ static void set_stage(const scene *s, handle *h) {
 
 /* ---- Checks ---------------------------------------------------------------------------------------------------- */
 
-static void set_file(void) {
+static const char *medium(const handle *h) { return h->contain ? layout[h->contain - 1].text : "file"; }
+
+/* After a failure in between the array may be as large as it was to be. */
+static void restore(handle *h) {
+    forgive(h);
+    if (h->a->desc.shape.dim[0] != ROWS) must(sluice_resize(h->a, ROWS), "resize back");
+    meet();
+}
+
+static void set_file(const handle *h) {
     unsigned char byte[SIZE];
     for (int64_t x = 0; x < SIZE; x++) byte[x] = old_byte(x);
-    if (pwrite(disk, byte, SIZE, 0) != SIZE || ftruncate(disk, SIZE)) must(-EIO, "set the file");
+    if (h->contain) {
+        const int k = h->contain - 1;
+        if (!contained_fill(&tree[k], &layout[k], h->a->container->manifest, byte)) must(-EIO, "set the subfiles");
+    } else if (pwrite(disk, byte, SIZE, 0) != SIZE || ftruncate(disk, SIZE))
+        must(-EIO, "set the file");
 }
 
 static void fill_buffer(const scene *s, const request *q) {
@@ -324,11 +400,16 @@ static void fill_buffer(const scene *s, const request *q) {
 }
 
 /* The file; returns the bytes that are new. */
-static int64_t check_file(const scene *s, bool done) {
+static int64_t check_file(const scene *s, const handle *h, bool done) {
     unsigned char byte[SIZE];
-    int64_t fresh = 0;
-    if (pread(disk, byte, SIZE, 0) != SIZE) fail("cannot read the file");
-    for (int64_t x = 0; x < SIZE; x++) {
+    int64_t fresh = 0, end = h->contain ? SIZE - HEADER : SIZE;
+    const int k = h->contain - 1;
+    const char *wrong =
+        h->contain ? contained_read(&tree[k], &layout[k], h->a->container->manifest, byte, !done || s->act == resize)
+        : pread(disk, byte, SIZE, 0) == SIZE ? NULL
+                                             : "cannot read the file";
+    if (wrong) fail("%s", wrong);
+    for (int64_t x = 0; x < end && !wrong; x++) {
         bool named = s->write && owner[x], new = named &&byte[x] == new_byte(owner[x] - 1, x);
         fresh += new;
         if (new || (byte[x] == old_byte(x) && !(done && named))) continue;
@@ -374,7 +455,7 @@ static void check(const scene *s, handle *h, const request *q, int err, const sl
     if (!s->write && (err ? wanted > right : wanted != (moves ? bytes_of(q) : 0)))
         fail("counted %lld bytes as read, %lld are right", (long long)wanted, (long long)right);
     if (rank == 0) {
-        int64_t fresh = check_file(s, !err);
+        int64_t fresh = check_file(s, h, !err);
         for (int r = 0; r < size; r++) all += together->post[r].number[1];
         if (s->write && (err || s->what == PARTS ? s->what != PARTS && all > fresh : all != fresh))
             fail("counted %lld bytes as written, %lld are new", (long long)all, (long long)fresh);
@@ -384,32 +465,42 @@ static void check(const scene *s, handle *h, const request *q, int err, const sl
 
 /* ---- Faults ---------------------------------------------------------------------------------------------------- */
 
+typedef enum where { STORE, MEMORY, SYSTEM, WHERES } where;
 typedef struct kind {
     const char *name;
-    bool memory;
+    where where;
     sluice_fault_kind fault;
     int error;
 } kind;
 static const kind kinds[] = {
-    {"EIO", false, SLUICE_FAULT_ERROR, EIO},       {"ENOSPC", false, SLUICE_FAULT_ERROR, ENOSPC},
-    {"interrupted", false, SLUICE_FAULT_EINTR, 0}, {"short", false, SLUICE_FAULT_SHORT, 0},
-    {"nothing", false, SLUICE_FAULT_ZERO, 0},      {"ENOMEM", true, SLUICE_FAULT_ERROR, ENOMEM}};
+    {"EIO", STORE, SLUICE_FAULT_ERROR, EIO},       {"ENOSPC", STORE, SLUICE_FAULT_ERROR, ENOSPC},
+    {"interrupted", STORE, SLUICE_FAULT_EINTR, 0}, {"short", STORE, SLUICE_FAULT_SHORT, 0},
+    {"nothing", STORE, SLUICE_FAULT_ZERO, 0},      {"ENOMEM", MEMORY, SLUICE_FAULT_ERROR, ENOMEM},
+    {"EDQUOT", SYSTEM, SLUICE_FAULT_ERROR, EDQUOT}};
 
 enum { NKINDS = sizeof kinds / sizeof *kinds };
 
-static int64_t calls_of(const kind *k, const handle *h) {
-    return k->memory ? sluice_mem_calls() : sluice_fault_calls(h->fault);
+/* Which call: the n-th of shim i, or of all allocations or system calls of a process. */
+typedef struct aim {
+    int victim, i;
+    int64_t n;
+} aim;
+
+static int64_t calls_of(where w, const handle *h, int i) {
+    return w == MEMORY ? sluice_mem_calls() : w == SYSTEM ? sluice_sys_calls() : sluice_fault_calls(h->fault[i]);
 }
 
-static void arm(const kind *k, handle *h, int64_t n) {
-    if (k->memory)
+static void arm(const kind *k, handle *h, int i, int64_t n) {
+    if (k->where == MEMORY)
         sluice_mem_fail_nth(n);
+    else if (k->where == SYSTEM)
+        sluice_sys_fault(n, k->error);
     else
-        sluice_fault_set(h->fault, n, k->fault, k->error);
+        sluice_fault_set(h->fault[i], n, k->fault, k->error);
 }
 
 /* The sentence of an error that a fault of the victim has caused. */
-static void check_sentence(const scene *s, const kind *k, int victim) {
+static void check_sentence(const scene *s, const handle *h, const kind *k, int victim) {
     static const char *const call[] = {"read ", "write ", "lock ", "resize ", "sync ", "size of "};
     const char *text = mine()->text;
     char who[20];
@@ -417,10 +508,10 @@ static void check_sentence(const scene *s, const kind *k, int victim) {
     snprintf(who, sizeof who, "rank %d: ", victim);
     for (size_t i = 0; i < sizeof call / sizeof *call; i++) named |= strstr(text, call[i]) != NULL;
     if (size > 1 && strncmp(text, who, strlen(who))) fail("\"%s\" does not name the rank", text);
-    if (!strstr(text, path)) fail("\"%s\" does not name the file", text);
+    if (!strstr(text, h->contain ? tree[h->contain - 1].path : path)) fail("\"%s\" does not name the file", text);
     bool alone = s->way != SLUICE_WAY_TWO_PHASE; /* without memory a process says only which file it moves alone */
-    if (!named && !(alone && k->memory)) fail("\"%s\" does not name the call", text);
-    if (!k->memory && !strstr(text, " at byte ") && !strstr(text, "sync ") && !strstr(text, "size of "))
+    if (!named && !(alone && k->where == MEMORY)) fail("\"%s\" does not name the call", text);
+    if (k->where == STORE && !strstr(text, " at byte ") && !strstr(text, "sync ") && !strstr(text, "size of "))
         fail("\"%s\" does not name the offset", text);
 }
 
@@ -441,27 +532,29 @@ static void succeed(const scene *s, handle *h, const request *q) {
 }
 
 /* The scene with a fault at the n-th call of the victim. True if it came to that. */
-static bool once(const scene *s, handle *h, const request *q, const kind *k, int victim, int64_t n) {
+static bool once(const scene *s, handle *h, const request *q, const kind *k, aim at) {
+    static const char *const what[] = {"call", "allocation", "system call"};
     sluice_counts since;
-    snprintf(doing, sizeof doing, "%s, %d nodes: %s at %s %lld of rank %d (sections %lld)", s->name, h->nodes, k->name,
-             k->memory ? "allocation" : "call", (long long)n, victim, (long long)turn);
+    snprintf(doing, sizeof doing, "%s, %s, %d nodes: %s at %s %lld of rank %d, file %d (sections %lld)", s->name,
+             medium(h), h->nodes, k->name, what[k->where], (long long)at.n, at.victim, at.i, (long long)turn);
     watch();
     if (s->again) succeed(s, h, q);
-    if (rank == 0) set_file();
+    if (rank == 0) set_file(h);
     meet();
-    int64_t before = calls_of(k, h);
-    if (rank == victim) arm(k, h, n);
+    int64_t before = calls_of(k->where, h, at.i);
+    if (rank == at.victim) arm(k, h, at.i, at.n);
     int err = call_once(s, h, q, &since);
-    mine()->number[0] = calls_of(k, h) - before >= n;
-    if (rank == victim) arm(k, h, 0);
+    mine()->number[0] = calls_of(k->where, h, at.i) - before >= at.n;
+    if (rank == at.victim) arm(k, h, at.i, 0);
     meet();
-    bool reached = together->post[victim].number[0],
-         must_fail = reached && (k->memory || k->fault == SLUICE_FAULT_ERROR);
-    if (s->map) must_fail = err; /* it can do without a mapping */
+    bool reached = together->post[at.victim].number[0], must_fail = reached && k->fault == SLUICE_FAULT_ERROR;
+    if (s->map) must_fail = err;                         /* it can do without a mapping */
+    if (h->contain && s->act == resize) must_fail = err; /* subfiles may stay longer than they need be */
+    if (h->contain && s->act == resize && err) restore(h);
     check(s, h, q, err, &since);
     if (must_fail && err != -k->error) fail("error %d instead of %d: %s", err, -k->error, mine()->text);
     if (!must_fail && err && !(k->fault == SLUICE_FAULT_ZERO && err == -EIO)) fail("%s", mine()->text);
-    if (err) check_sentence(s, k, victim);
+    if (err) check_sentence(s, h, k, at.victim);
     if (err) succeed(s, h, q);
     reset(h);
     if (sluice_mem_live() != h->live) fail("%lld bytes leak", (long long)(sluice_mem_live() - h->live));
@@ -469,18 +562,20 @@ static bool once(const scene *s, handle *h, const request *q, const kind *k, int
     return reached;
 }
 
-/* Without a fault; each process posts how many calls and allocations it made. */
+/* Without a fault; each process posts how many calls and allocations it made, and how many calls of each file. */
 static void rehearse(const scene *s, handle *h, const request *q) {
     sluice_counts since;
-    snprintf(doing, sizeof doing, "%s, %d nodes, no fault (sections %lld)", s->name, h->nodes, (long long)turn);
+    int64_t before[WHERES + MEMBERS];
+    snprintf(doing, sizeof doing, "%s, %s, %d nodes, no fault (sections %lld)", s->name, medium(h), h->nodes,
+             (long long)turn);
     watch();
     if (s->again) succeed(s, h, q);
-    if (rank == 0) set_file();
+    if (rank == 0) set_file(h);
     meet();
-    int64_t calls = sluice_fault_calls(h->fault), allocations = sluice_mem_calls();
+    for (int i = 0; i < 2 + h->n; i++) before[i] = calls_of(i < 2 ? MEMORY + (where)i : STORE, h, i - 2);
     int err = call_once(s, h, q, &since);
-    mine()->number[3] = sluice_fault_calls(h->fault) - calls;
-    mine()->number[4] = sluice_mem_calls() - allocations;
+    for (int i = 0; i < 2 + h->n; i++)
+        mine()->number[3 + i] = calls_of(i < 2 ? MEMORY + (where)i : STORE, h, i - 2) - before[i];
     if (err) fail("%s", mine()->text);
     meet();
     check(s, h, q, err, &since);
@@ -495,7 +590,8 @@ typedef struct pick {
 
 static void play(const scene *s, handle *h, pick p) {
     request q;
-    int64_t total[2] = {0}, first = faults;
+    int64_t total[WHERES] = {0}, first = faults;
+    head = h->contain ? 0 : HEADER;
     draw_request(&q, s->what, rank);
     find_owners(s->what);
     if (s->act == resize || s->act == sync_all) {
@@ -505,21 +601,26 @@ static void play(const scene *s, handle *h, pick p) {
     set_stage(s, h);
     rehearse(s, h, &q);
     for (int victim = 0; victim < size; victim++)
-        for (int i = 0; i < NKINDS && !together->failures; i++) {
-            const kind *k = &kinds[i];
-            int64_t n = together->post[victim].number[k->memory ? 4 : 3], step = sluice_max(1, n / p.most);
-            total[k->memory] += n;
+        for (int i = 0; i < NKINDS * h->n && !together->failures; i++) {
+            const kind *k = &kinds[i % NKINDS];
+            const int file = i / NKINDS;
+            if (file && k->where != STORE) continue;
+            const int64_t *number = together->post[victim].number + 3;
+            int64_t n = k->where == STORE ? number[2 + file] : number[k->where - MEMORY];
+            int64_t step = sluice_max(1, n / p.most);
+            total[k->where] += n;
             if ((s - scenes + victim + i + turn) % p.every) continue;
             for (int64_t at = 1 + (s - scenes + 5 * victim + turn) % step; at <= n; at += step)
-                if (!once(s, h, &q, k, victim, at)) fail("the fault did not happen");
-            if (p.every == 1 && once(s, h, &q, k, victim, n + 1)) fail("there was one more call");
+                if (!once(s, h, &q, k, (aim){victim, file, at})) fail("the fault did not happen");
+            if (p.every == 1 && once(s, h, &q, k, (aim){victim, file, n + 1})) fail("there was one more call");
         }
     if (rank == 0)
-        printf("%s, %d nodes: %lld faults, at %lld calls and %lld allocations\n", s->name, h->nodes,
-               (long long)(faults - first), (long long)total[0], (long long)total[1]);
+        printf("%s, %s, %d nodes: %lld faults, at %lld calls, %lld allocations and %lld system calls\n", s->name,
+               medium(h), h->nodes, (long long)(faults - first), (long long)total[STORE], (long long)total[MEMORY],
+               (long long)total[SYSTEM]);
     /* Of other sections a process alone may want nothing. */
-    if (!total[0] && !s->map && !turn) fail("no call was reached");
-    if (!total[1] && !turn && s->act != resize && s->act != sync_all) fail("no allocation was reached");
+    if (!total[STORE] && !s->map && !turn) fail("no call was reached");
+    if (!total[MEMORY] && !turn && s->act != resize && s->act != sync_all) fail("no allocation was reached");
 }
 
 /* Not a fault, but it could end like one: while some are in a collective write, which locks the file, others still
@@ -527,13 +628,14 @@ static void play(const scene *s, handle *h, pick p) {
 static void come_late(handle *h) {
     const scene s = {"come late", move, .write = true, .way = SLUICE_WAY_TWO_PHASE, .what = BLOCK, .locks = true};
     request q;
+    head = h->contain ? 0 : HEADER;
     draw_request(&q, s.what, rank);
     find_owners(s.what);
     set_stage(&s, h);
     for (int late = 0; late < size; late++) {
         snprintf(doing, sizeof doing, "rank %d comes late, %d nodes", late, h->nodes);
         watch();
-        if (rank == 0) set_file();
+        if (rank == 0) set_file(h);
         fill_buffer(&s, &q);
         meet();
         if (rank == late) {
@@ -558,26 +660,28 @@ int main(int argc, char **argv) {
     int64_t goal = told ? atoll(told) : 0;
     buf = malloc(ROOM);
     disk = rank == 0 ? open(path, O_RDWR | O_CREAT | O_EXCL, 0600) : -1;
-    if (rank == 0) set_file();
-    meet();
     if (!buf) must(-ENOMEM, "buffer");
     int64_t live = sluice_mem_live();
-    int nodes[3] = {1, 2, size}, n = size > 2 ? 3 : size;
-    handle h[3];
-    for (int i = 0; i < n; i++) open_handle(&h[i], nodes[i]);
-    for (int i = 0; i < n; i++) h[i].live = sluice_mem_live();
-    for (int i = 0; i < n; i++) come_late(&h[i]);
+    int nodes[3] = {1, 2, size}, n = size > 2 ? 3 : size, all = 2 * n;
+    handle h[6];
+    meet();
+    for (int i = 0; i < all; i++) open_handle(&h[i], nodes[i % n], i < n ? 0 : 1 + i - n);
+    for (int i = 0; i < all; i++) h[i].live = sluice_mem_live();
+    if (rank == 0) set_file(&h[0]);
+    meet();
+    for (int i = 0; i < all; i++) come_late(&h[i]);
     do {
         for (size_t i = 0; i < sizeof scenes / sizeof *scenes; i++)
-            for (int k = 0; k < n; k++)
+            for (int k = 0; k < all; k++)
                 if (scenes[i].nodes == (h[k].nodes > 1) && !together->failures)
                     play(&scenes[i], &h[k], pick_for(&h[k], goal));
         turn++;
     } while (faults < goal && !together->failures);
     watch();
-    for (int i = 0; i < n; i++)
+    for (int i = 0; i < all; i++)
         if (sluice_close(h[i].a)) fail("close: %s", sluice_errmsg());
     if (sluice_mem_live() != live) fail("memory is not given back");
+    for (int i = 0; i < n && rank == 0; i++) contained_remove(&tree[i]);
     if (rank == 0) printf("%lld faults on %d ranks\n", (long long)faults, size);
     return together_end();
 }

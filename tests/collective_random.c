@@ -1,20 +1,25 @@
 /* ranks: 1 2 3 4 7 16 */
 /* collective_random.c: collective calls against a model. Every process knows what all ask for, so each can say what it
  * must get and what must be in the file: with any division, number of aggregators, nodes, limit of memory, with parts
- * that overlap or are empty, regular and irregular, packed and in larger buffers. */
+ * that overlap or are empty, regular and irregular, packed and in larger buffers, by distributions, and by each for
+ * itself; in files and in containers of any layout, whose subfiles are compared byte by byte. */
 #include "array/array.h"
+#include "contained.h"
 #include "sluice_mpi.h"
 #include "support/requests.h"
 #include "together.h"
 #include <errno.h>
 
-enum { MAX_EXTENT = 40, ROOM = 1 << 21 };
+enum { MAX_EXTENT = 40, ROOM = 1 << 21, SESSION = 15 /* steps in a container */ };
 
 static int complex, hards; /* calls that had no plan; that were made hard */
 static uint64_t seed;
 static int64_t step;
 static unsigned char *model, *disk, *buf, *want;
 static request request_of[MAX_RANKS];
+static contained tree;
+static layout_case layout;
+static const sluice_manifest *manifest; /* of the container, if it is one */
 
 /* ---- Requests ---- */
 
@@ -54,6 +59,11 @@ static void write_model(const sluice_shape *s) {
 }
 
 static void check_disk(int64_t bytes) {
+    if (manifest) {
+        const char *wrong = contained_compare(&tree, &layout, manifest, model);
+        if (wrong) fail("%s: %s", layout.text, wrong);
+        return;
+    }
     FILE *f = fopen(path, "rb");
     if (!f || fread(disk, 1, (size_t)bytes, f) != (size_t)bytes) fail("cannot read the file");
     if (f) fclose(f);
@@ -99,6 +109,97 @@ static void move_hard(sluice_array *a, bool write, const sluice_part *part, int 
     sluice_collective_forget(a->collective);
 }
 
+static void name_step(void) {
+    snprintf(doing, sizeof doing, "seed %llu, step %lld", (unsigned long long)seed, (long long)step);
+    watch();
+}
+
+/* Any distribution on any grid. */
+static void draw_dist(chance *c, const sluice_shape *s, sluice_dist *dist, int *grid, int64_t (*sizes)[MAX_RANKS]) {
+    int left = size;
+    for (int d = 0; d < s->ndims; d++) {
+        int p = left;
+        if (d < s->ndims - 1) do
+                p = (int)chance_draw(c, 1, left);
+            while (left % p);
+        left /= p;
+        grid[d] = p;
+        int64_t rest = s->dim[d];
+        for (int i = 0; i < p; i++) rest -= sizes[d][i] = i == p - 1 ? rest : chance_draw(c, 0, rest);
+        const sluice_dist any[] = {{SLUICE_DIST_BLOCK, 0, NULL},
+                                   {SLUICE_DIST_CYCLIC, chance_low(c, 1, 4), NULL},
+                                   {SLUICE_DIST_GENBLOCK, 0, sizes[d]},
+                                   {SLUICE_DIST_STAR, 0, NULL}};
+        dist[d] = any[chance_draw(c, 0, p > 1 ? 2 : 3)];
+    }
+}
+
+/* The rank that has the element at an index: places of the grid are counted as elements of rows are. */
+static int dist_owner(const sluice_shape *s, const sluice_dist *dist, const int *grid, const int64_t *index) {
+    int owner = 0;
+    for (int d = 0; d < s->ndims; d++) {
+        int p = 0;
+        while (!oracle_dist_owns(&dist[d], s->dim[d], grid[d], p, index[d])) p++;
+        owner = owner * grid[d] + p;
+    }
+    return owner;
+}
+
+/* A transfer of parts of a distribution. */
+static void dist_step(chance *c, sluice_array *a, const sluice_shape *s, int64_t file_bytes) {
+    sluice_dist dist[REQUEST_DIMS];
+    int grid[REQUEST_DIMS];
+    int64_t sizes[REQUEST_DIMS][MAX_RANKS], index[REQUEST_DIMS] = {0}, at[MAX_RANKS] = {0};
+    const bool write = chance_once_in(c, 2);
+    name_step();
+    draw_dist(c, s, dist, grid, sizes);
+    memset(buf, 0xAA, ROOM);
+    memset(want, 0xAA, ROOM);
+    for (int64_t k = 0; write && k < ROOM; k++) want[k] = buf[k] = value(rank, k);
+    for (int64_t x = s->header; x < file_bytes; x += s->elem, case_next(s, index)) {
+        const int r = dist_owner(s, dist, grid, index);
+        for (int64_t b = 0; b < s->elem; b++) {
+            if (write) model[x + b] = value(r, at[r] + b);
+            if (!write && r == rank) want[at[r] + b] = model[x + b];
+        }
+        at[r] += s->elem;
+    }
+    must(write ? sluice_write_dist_all(a, dist, grid, buf) : sluice_read_dist_all(a, dist, grid, buf), "distribution");
+    if (memcmp(want, buf, ROOM)) fail("%s", write ? "the buffer has changed" : "read something else");
+    meet();
+    if (write && rank == 0) check_disk(file_bytes);
+    meet();
+    step++;
+}
+
+/* All write for themselves at the same time, each what nobody else does, then read anything. */
+static void own_step(chance *c, sluice_array *a, const sluice_shape *s, int64_t file_bytes) {
+    static slice all[REQUEST_PARTS];
+    sluice_part part[REQUEST_PARTS];
+    const int n = draw_disjoint(all, REQUEST_PARTS, c, s);
+    name_step();
+    for (int r = 0; r < size; r++) {
+        request_of[r].n = 0;
+        for (int i = r; i < n; i += size) request_of[r].part[request_of[r].n++] = all[i];
+    }
+    int64_t bytes = request_lay_out(&request_of[rank], s);
+    for (int64_t k = 0; k < bytes; k++) buf[k] = value(rank, k);
+    for (int i = 0; i < request_of[rank].n; i++) part[i] = slice_part(&request_of[rank].part[i], buf);
+    must(sluice_write_parts(a, part, request_of[rank].n), "local write");
+    write_model(s);
+    meet();
+    if (rank == 0) check_disk(file_bytes);
+    meet();
+    draw_requests(request_of, size, c, s);
+    bytes = request_lay_out(&request_of[rank], s);
+    memset(buf, 0xAA, (size_t)bytes);
+    for (int i = 0; i < request_of[rank].n; i++) part[i] = slice_part(&request_of[rank].part[i], buf);
+    must(sluice_read_parts(a, part, request_of[rank].n), "local read");
+    check_read(s, bytes);
+    meet();
+    step++;
+}
+
 static void one_step(chance *c, sluice_array *a, const sluice_shape *s, int64_t file_bytes) {
     sluice_part part[REQUEST_PARTS];
     bool write = chance_once_in(c, 2), later = chance_once_in(c, 4), hard = chance_once_in(c, 5);
@@ -107,8 +208,7 @@ static void one_step(chance *c, sluice_array *a, const sluice_shape *s, int64_t 
     if (bytes > ROOM) abort();
     for (int i = 0; i < n; i++) part[i] = slice_part(&request_of[rank].part[i], buf);
     for (; repeats; repeats--, step++) {
-        snprintf(doing, sizeof doing, "seed %llu, step %lld", (unsigned long long)seed, (long long)step);
-        watch();
+        name_step();
         for (int64_t k = 0; k < bytes; k++) buf[k] = write ? value(rank, k) : 0xAA;
         if (hard) {
             move_hard(a, write, part, n);
@@ -130,33 +230,63 @@ static void one_step(chance *c, sluice_array *a, const sluice_shape *s, int64_t 
     }
 }
 
-/* All that is done with one handle. */
-static void session(chance *c, int nodes, int steps) {
-    sluice_desc d = {.format = chance_once_in(c, 2) ? SLUICE_NPY : SLUICE_RAW};
-    d.shape = (sluice_shape){.ndims = (int)chance_draw(c, 1, REQUEST_DIMS),
-                             .order = chance_once_in(c, 2) ? SLUICE_COLUMN_MAJOR : SLUICE_ROW_MAJOR,
-                             .elem = chance_draw(c, 1, 9)};
-    for (int k = 0; k < d.shape.ndims; k++)
-        d.shape.dim[k] = chance_draw(c, 1, d.shape.ndims > 3 ? 8 : d.shape.ndims > 2 ? 16 : MAX_EXTENT);
-    if (d.format == SLUICE_RAW) d.shape.header = chance_draw(c, 0, 100);
-    sluice_options o = {.size = sizeof o, .replace = 1, .exclusive = chance_once_in(c, 2)};
-    o.memory = chance_once_in(c, 2) ? 4096 * chance_draw(c, 1, 16) : 0;
-    o.together.nodes = nodes;
-    sluice_array *a;
-    must(sluice_create_all(&a, MPI_COMM_WORLD, path, &d, &o), "create");
-    const sluice_shape *s = &sluice_describe(a)->shape;
-    int64_t bytes = sluice_desc_end(sluice_describe(a));
-    if (bytes > ROOM) abort();
+static void draw_shape(chance *c, sluice_shape *s, bool contain) {
+    int64_t bytes;
+    *s = (sluice_shape){.ndims = (int)chance_draw(c, 1, REQUEST_DIMS),
+                        .order = chance_once_in(c, 2) ? SLUICE_COLUMN_MAJOR : SLUICE_ROW_MAJOR,
+                        .elem = bytes = chance_draw(c, 1, 9)};
+    for (int k = 0; k < s->ndims; k++) {
+        int64_t most = s->ndims > 3 ? 8 : s->ndims > 2 ? 16 : MAX_EXTENT;
+        if (contain) most = sluice_max(1, sluice_min(most, CASE_BYTES / bytes));
+        s->dim[k] = chance_draw(c, 1, most);
+        bytes *= s->dim[k];
+    }
+}
+
+static void read_model(int64_t bytes) {
     FILE *f = fopen(path, "rb");
     if (!f || fread(model, 1, (size_t)bytes, f) != (size_t)bytes) fail("cannot read the new file");
     if (f) fclose(f);
+}
+
+/* All that is done with one handle. */
+static void session(chance *c, int nodes, int steps, bool contain) {
+    sluice_desc d = {.format = chance_once_in(c, 2) ? SLUICE_NPY : SLUICE_RAW};
+    draw_shape(c, &d.shape, contain);
+    if (!contain && d.format == SLUICE_RAW) d.shape.header = chance_draw(c, 0, 100);
+    sluice_options o = {.size = sizeof o, .replace = 1, .exclusive = chance_once_in(c, 2), .bindings = tree.bindings};
+    o.memory = chance_once_in(c, 2) ? 4096 * chance_draw(c, 1, 16) : 0;
+    o.together.nodes = nodes;
+    if (contain) {
+        layout.shape = d.shape;
+        case_draw_layout(&layout, c);
+        case_deal(&layout);
+        o.layout = layout.text;
+        o.targets = contained_targets(c);
+        o.store = chance_once_in(c, 2) ? SLUICE_STORE_POSIX : SLUICE_STORE_AUTO;
+    }
+    sluice_array *a;
+    must(sluice_create_all(&a, MPI_COMM_WORLD, contain ? tree.path : path, &d, &o), "create");
+    manifest = contain ? a->container->manifest : NULL;
+    const sluice_shape *s = &sluice_describe(a)->shape;
+    int64_t bytes = sluice_desc_end(sluice_describe(a));
+    if (bytes > ROOM) abort();
+    if (contain)
+        memset(model, 0, (size_t)bytes);
+    else
+        read_model(bytes);
     meet();
     for (int i = 0; i < steps; i++) {
         if (chance_once_in(c, 2)) set_way(c, a);
         draw_next(c, s, i == 0);
         one_step(c, a, s, bytes);
+        if (chance_once_in(c, 6)) dist_step(c, a, s, bytes);
+        if (chance_once_in(c, 6)) own_step(c, a, s, bytes);
+        if (contain && chance_once_in(c, 20)) must(sluice_sync(a), "sync");
     }
     must(sluice_close(a), "close");
+    if (contain && rank == 0 && sluice_container_delete(tree.path, tree.bindings, NULL)) fail("cannot delete it");
+    meet();
 }
 
 int main(int argc, char **argv) {
@@ -169,14 +299,20 @@ int main(int argc, char **argv) {
     int64_t live = sluice_mem_live();
     chance c = {0};
     chance_seed(&c, seed);
-    session(&c, 0, steps);
-    session(&c, 0, steps);
-    for (int nodes = 2; nodes <= size && nodes <= 3; nodes++) session(&c, nodes, between);
-    if (size > 3) session(&c, size, between / 2);
+    contained_name(&tree, path);
+    if (rank == 0 && !contained_make(&tree)) must(-errno, "mkdir");
+    meet();
+    session(&c, 0, steps, false);
+    session(&c, 0, steps / 2, false);
+    for (int left = steps; left > 0; left -= SESSION) session(&c, 0, SESSION, true);
+    for (int nodes = 2; nodes <= size && nodes <= 3; nodes++) session(&c, nodes, between, nodes == 2);
+    for (int nodes = 2; nodes <= size && nodes <= 3; nodes++) session(&c, nodes, between, nodes == 3);
+    if (size > 3) session(&c, size, between / 2, chance_once_in(&c, 2));
     if (size > 1 && !complex) fail("nothing was too complex");
     if (rank == 0) printf("%d of %d calls were too complex to plan\n", complex, hards);
     if (sluice_mem_live() != live) fail("memory is not given back");
     chance_free(&c);
+    if (rank == 0) contained_remove(&tree);
     free(model), free(disk), free(buf), free(want);
     return together_end();
 }

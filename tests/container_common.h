@@ -4,10 +4,10 @@
 #define SLUICE_TESTS_CONTAINER_COMMON_H
 
 #include "file/file.h"
+#include "support/tree.h"
 #include "support/unit.h"
 #include <dirent.h>
 #include <fcntl.h>
-#include <ftw.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -35,12 +35,6 @@ static inline void make_scratch(void) {
     unsetenv("SLUICE_TARGETS");
     setenv("XDG_CONFIG_HOME", inside("config"), 1);
 }
-
-static inline int remove_one(const char *path, const struct stat *st, int kind, struct FTW *at) {
-    (void)st, (void)kind, (void)at;
-    return remove(path);
-}
-static inline void remove_tree(const char *path) { nftw(path, remove_one, 16, FTW_DEPTH | FTW_PHYS); }
 
 static inline int open_descriptors(void) {
     int n = 0;

@@ -7,7 +7,7 @@
 #include "support/random.h"
 #include <string.h>
 
-enum { CASE_BYTES = 10000, CASE_PERIOD = 40, CASE_KINDS = 9 };
+enum { CASE_BYTES = 20000, CASE_PERIOD = 40, CASE_KINDS = 9, CASE_SUBFILES = 64 };
 
 typedef struct layout_case {
     sluice_shape shape;
@@ -20,53 +20,44 @@ typedef struct layout_case {
     int64_t length;
     int owner[CASE_BYTES];   /* of each byte */
     int64_t off[CASE_BYTES]; /* and where in the subfile it is */
+    int64_t size_of[CASE_SUBFILES];
 } layout_case;
 
-/* The index of the element at byte x, counted up one by one. */
-static inline void case_index(const sluice_shape *s, int64_t x, int64_t *index) {
-    for (int d = 0; d < s->ndims; d++) index[d] = 0;
-    for (int64_t e = 0; e < x / s->elem; e++)
-        for (int k = 0; k < s->ndims; k++) {
-            const int d = s->order == SLUICE_ROW_MAJOR ? s->ndims - 1 - k : k;
-            if (++index[d] < s->dim[d]) break;
-            index[d] = 0;
-        }
+/* The index of the element behind that one. */
+static inline void case_next(const sluice_shape *s, int64_t *index) {
+    for (int k = 0; k < s->ndims; k++) {
+        const int d = s->order == SLUICE_ROW_MAJOR ? s->ndims - 1 - k : k;
+        if (++index[d] < s->dim[d]) break;
+        index[d] = 0;
+    }
 }
 
 /* The number of the tile with an index, found by visiting all tiles in order. */
 static inline int64_t case_tile(const layout_case *c, const int64_t *index) {
     sluice_shape tiles = c->shape;
-    tiles.elem = 1;
-    int64_t at[SLUICE_MAX_DIMS];
+    int64_t at[SLUICE_MAX_DIMS] = {0};
     for (int d = 0; d < tiles.ndims; d++) tiles.dim[d] = (c->shape.dim[d] + c->tile[d] - 1) / c->tile[d];
-    for (int64_t t = 0;; t++) {
+    for (int64_t t = 0;; t++, case_next(&tiles, at)) {
         bool here = true;
-        case_index(&tiles, t, at);
         for (int d = 0; d < tiles.ndims; d++)
             here &= index[d] >= at[d] * c->tile[d] && index[d] < (at[d] + 1) * c->tile[d];
         if (here) return t;
     }
 }
 
-static inline int case_owner(const layout_case *c, int64_t x) {
+/* Of byte x, which is one of the element with that index. */
+static inline int case_owner(const layout_case *c, int64_t x, const int64_t *index) {
     const int64_t e = x / c->shape.elem, count = c->length / c->shape.elem;
     const int last = c->shape.ndims - 1;
-    int64_t index[SLUICE_MAX_DIMS], block = 1;
+    int64_t block;
     int owner = 0;
-    case_index(&c->shape, x, index);
     switch (c->kind) {
     case 0: return 0;
     case 1: return (int)(x / c->size % c->n);
     case 2: return (int)(e / c->size % c->n);
-    case 3:
-        while (block * c->n < count) block++;
-        return (int)(e / block);
-    case 4:
-        while (block * c->n < c->shape.dim[0]) block++;
-        return (int)(index[0] / block);
-    case 5:
-        while (block * c->n < c->shape.dim[last]) block++;
-        return (int)(index[last] / block);
+    case 3: block = (count + c->n - 1) / c->n; return (int)(e / block);
+    case 4: block = (c->shape.dim[0] + c->n - 1) / c->n; return (int)(index[0] / block);
+    case 5: block = (c->shape.dim[last] + c->n - 1) / c->n; return (int)(index[last] / block);
     case 6:
         for (int d = 0; d <= last; d++) {
             int p = 0;
@@ -80,12 +71,14 @@ static inline int case_owner(const layout_case *c, int64_t x) {
 }
 
 static inline void case_deal(layout_case *c) {
-    int64_t next[8 * 8 * 8] = {0};
+    int64_t index[SLUICE_MAX_DIMS] = {0};
+    memset(c->size_of, 0, sizeof c->size_of);
     c->length = c->shape.elem;
     for (int d = 0; d < c->shape.ndims; d++) c->length *= c->shape.dim[d];
     for (int64_t x = 0; x < c->length; x++) {
-        c->owner[x] = case_owner(c, x);
-        c->off[x] = next[c->owner[x]]++;
+        c->owner[x] = case_owner(c, x, index);
+        c->off[x] = c->size_of[c->owner[x]]++;
+        if (x % c->shape.elem == c->shape.elem - 1) case_next(&c->shape, index);
     }
 }
 
@@ -96,7 +89,8 @@ static inline void case_draw_hpf(layout_case *c, chance *r) {
     c->n = 1;
     for (int d = 0; d < c->shape.ndims; d++) {
         const int64_t dim = c->shape.dim[d];
-        const int kind = (int)chance_draw(r, 0, 4), p = kind ? (int)chance_low(r, 1, 4) : 1;
+        const int kind = (int)chance_draw(r, 0, 4), most = CASE_SUBFILES / c->n < 4 ? 1 : 4;
+        const int p = kind ? (int)chance_low(r, 1, most) : 1;
         c->grid[d] = p;
         c->n *= p;
         if (d) CASE_PRINT(", ");
@@ -154,17 +148,10 @@ static inline void case_draw_falls(layout_case *c, chance *r) {
     }
 }
 
-/* A layout of a random array, empty ones too. */
-static inline void case_draw(layout_case *c, chance *r) {
-    static const int64_t elem[] = {1, 2, 4, 8, 12, 3};
+/* A layout for the array that c->shape says, in c->text; who has which byte is not found out yet. */
+static inline void case_draw_layout(layout_case *c, chance *r) {
+    const sluice_shape *s = &c->shape;
     int at = 0;
-    sluice_shape *s = &c->shape;
-    *s = (sluice_shape){.ndims = (int)chance_low(r, 1, 4), .elem = elem[chance_draw(r, 0, 5)]};
-    s->order = chance_once_in(r, 2) ? SLUICE_COLUMN_MAJOR : SLUICE_ROW_MAJOR;
-    for (int d = 0; d < s->ndims; d++) {
-        static const int64_t most[] = {0, 200, 18, 7, 4};
-        s->dim[d] = chance_once_in(r, 30) ? 0 : chance_draw(r, 1, most[s->ndims]);
-    }
     c->kind = (int)chance_draw(r, 0, CASE_KINDS - 1);
     c->n = c->kind ? (int)chance_low(r, 1, 9) : 1;
     c->size = chance_low(r, 1, 40);
@@ -189,6 +176,32 @@ static inline void case_draw(layout_case *c, chance *r) {
     }
     default: case_draw_falls(c, r);
     }
+}
+
+/* Some that a test can name: in turns of bytes, in tiles, along the last dimension. The last two need two dimensions.
+ */
+static inline void case_choose(layout_case *c, int which) {
+    int at = 0;
+    c->kind = (const int[]){1, 7, 5}[which];
+    c->n = 3;
+    c->size = 100;
+    c->tile[0] = 7;
+    c->tile[1] = 9;
+    CASE_PRINT("%s", (const char *const[]){"striped:100:3", "tiles:7x9:3", "columns:3"}[which]);
+    case_deal(c);
+}
+
+/* A layout of a random array, empty ones too. */
+static inline void case_draw(layout_case *c, chance *r) {
+    static const int64_t elem[] = {1, 2, 4, 8, 12, 3};
+    sluice_shape *s = &c->shape;
+    *s = (sluice_shape){.ndims = (int)chance_low(r, 1, 4), .elem = elem[chance_draw(r, 0, 5)]};
+    s->order = chance_once_in(r, 2) ? SLUICE_COLUMN_MAJOR : SLUICE_ROW_MAJOR;
+    for (int d = 0; d < s->ndims; d++) {
+        static const int64_t most[] = {0, 200, 18, 7, 4};
+        s->dim[d] = chance_once_in(r, 30) ? 0 : chance_draw(r, 1, most[s->ndims]);
+    }
+    case_draw_layout(c, r);
     case_deal(c);
 }
 

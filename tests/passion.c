@@ -305,6 +305,38 @@ static void large(void) {
     unlink(path);
 }
 
+/* A container takes the OCADs of its array, and no header. */
+static void container(void) {
+    char name[80];
+    const sluice_desc d = {.shape = {.ndims = 2, .dim = {6, 5}}, .type = "int32"};
+    const sluice_options o = {.size = sizeof o, .layout = "tiles:2x2:3"};
+    sluice_array *a;
+    int out[30], in[30] = {0}, rows[2][3] = {{2, 6, 2}, {1, 5, 3}};
+    for (int i = 0; i < 30; i++) out[i] = 100 + i;
+    snprintf(name, sizeof name, "%s/a.sluice", folder);
+    CHECK(!PASSION_open(name, 0) && strstr(sluice_errmsg(), name), "made a container: %s", sluice_errmsg());
+    CHECK(!sluice_create(&a, name, &d, &o) && !sluice_close(a), "%s", sluice_errmsg());
+    CHECK(!PASSION_open(name, 8), "a container with a header");
+    CHECK(strstr(sluice_errmsg(), "has no header"), "%s", sluice_errmsg());
+    OCAD *same = simple_ocad(4), *other = simple_ocad(8);
+    PFILE *f = PASSION_open(name, 0);
+    CHECK(f && f->fd == -1, "%s", sluice_errmsg());
+    if (!f) return;
+    CHECK(!PASSION_write(f, same, (char *)out), "%s", sluice_errmsg());
+    CHECK(!PASSION_read(f, same, (char *)in) && !memcmp(in, out, sizeof in), "%s", sluice_errmsg());
+    memset(in, 0, sizeof in);
+    CHECK(!PASSION_read_section(f, same, (char *)in, NULL, rows), "%s", sluice_errmsg());
+    CHECK(in[0] == 105 && in[1] == 108, "%d %d", in[0], in[1]);
+    refused(SLUICE_E_ARGUMENT, PASSION_write(f, other, (char *)out), "not the one that the OCAD describes");
+    CHECK(!PASSION_read_header(f, (char *)in), "%s", sluice_errmsg());
+    CHECK(!PASSION_close(f), "%s", sluice_errmsg());
+    CHECK(!sluice_open(&a, name, SLUICE_READ, &d, NULL) && !sluice_read(a, NULL, in), "%s", sluice_errmsg());
+    CHECK(!memcmp(in, out, sizeof in), "something else was written");
+    CHECK(!sluice_close(a) && !sluice_container_delete(name, NULL, NULL), "%s", sluice_errmsg());
+    PASSION_free_OCAD(same);
+    PASSION_free_OCAD(other);
+}
+
 int main(void) {
     if (!mkdtemp(folder)) return 2;
     snprintf(path, sizeof path, "%s/file", folder);
@@ -315,6 +347,7 @@ int main(void) {
     global_placement();
     several_descriptors();
     large();
+    container();
     unlink(path);
     rmdir(folder);
     return verdict();

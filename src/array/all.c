@@ -7,13 +7,19 @@
 
 /* ---- Opening ------------------------------------------------------------------------------------------------- */
 
-/* A number that tells descriptions apart. */
-static int64_t fingerprint(const sluice_desc *d) {
+/* A number that tells arrays apart. */
+static int64_t fingerprint(const sluice_array *a) {
+    const sluice_desc *d = &a->desc;
+    const sluice_manifest *m = a->container ? a->container->manifest : NULL;
     uint64_t h = SLUICE_MIX;
     int64_t number[5 + SLUICE_MAX_DIMS] = {d->format, d->shape.ndims, d->shape.order, d->shape.elem, d->shape.header};
     memcpy(number + 5, d->shape.dim, (size_t)d->shape.ndims * sizeof *number);
     for (size_t i = 0; i < sizeof number / sizeof *number; i++) h = sluice_mix(h, number[i]);
     for (const char *c = d->type; *c; c++) h = sluice_mix(h, *c);
+    for (const char *c = m ? m->uuid : ""; *c; c++) h = sluice_mix(h, *c);
+    for (const char *c = m ? m->layout->text : ""; *c; c++) h = sluice_mix(h, *c);
+    for (int i = 0; m && i < m->layout->n; i++) h = sluice_mix(h, m->place[i]);
+    if (m) h = sluice_mix(h, m->generation);
     return (int64_t)(h >> 2); /* so that it can be negated */
 }
 
@@ -56,7 +62,7 @@ static int open_everywhere(sluice_array **a, sluice_collective *c, opening *w, s
     err = sluice_agree(g, err, why, &ticket, 1);
     if (err) return err;
     if (g->rank > 0) err = open_here(a, w, false, SLUICE_PEER, ticket, why);
-    int64_t seen = err ? 0 : fingerprint(&(*a)->desc), asked = course(c);
+    int64_t seen = err ? 0 : fingerprint(*a), asked = course(c);
     int64_t same[5] = {seen, -seen, asked, -asked, !err && (*a)->io.locks};
     err = sluice_agree(g, err, why, same, 5);
     c->locks = same[4];
@@ -81,7 +87,10 @@ static int open_together(sluice_array **out, MPI_Comm comm, opening *w, const sl
     bool exclusive = w->o.exclusive;
     if (size > 1) w->o.exclusive = 0; /* local calls of two of them may meet */
     err = sluice_collective_open(&c, comm, &w->o.together, w->o.memory, exclusive, err, &why);
-    if (err) return sluice_errmsg_set(&why);
+    if (err) {
+        sluice_errmsg_name(w->create ? "create" : "open", w->path, err, &why);
+        return sluice_errmsg_set(&why);
+    }
     err = open_everywhere(&a, c, w, &why);
     if (!err) {
         c->exclusive |= a->container != NULL; /* its lock keeps all others out */
@@ -109,6 +118,32 @@ int sluice_create_all(sluice_array **a, MPI_Comm comm, const char *path, const s
     return open_together(a, comm, &(opening){.path = path, .mode = SLUICE_WRITE, .create = true, .desc = d}, o);
 }
 
+static int resize_plain(sluice_array *a, int64_t extent, sluice_reason *why) {
+    sluice_group *g = a->collective->group;
+    sluice_shape *s = &a->desc.shape;
+    int error = g->rank == 0 ? sluice_plain_resize(&a->desc, a->io.store, extent, why) : 0;
+    error = sluice_agree(g, error, why, NULL, 0);
+    if (!error) s->dim[s->order == SLUICE_ROW_MAJOR ? 0 : s->ndims - 1] = extent;
+    return error;
+}
+
+/* Rank 0, which has the lock, changes the files once all are prepared; all are told whether it came to that. */
+static int resize_container(sluice_array *a, int64_t extent, sluice_reason *why) {
+    sluice_group *g = a->collective->group;
+    sluice_resizing r;
+    bool done = true;
+    int error = sluice_agree(g, sluice_contain_prepare(&r, a, extent, why), why, NULL, 0);
+    if (error) {
+        sluice_contain_finish(a, &r, false);
+        return error;
+    }
+    if (g->rank == 0) error = sluice_contain_resize(a, &r, &done, why);
+    int64_t all = done;
+    error = sluice_agree(g, error, why, &all, 1);
+    sluice_contain_finish(a, &r, all);
+    return error;
+}
+
 int sluice_all_resize(sluice_array *a, int64_t extent, int error, sluice_reason *why) {
     sluice_group *g = a->collective->group;
     extent = sluice_max(extent, -1); /* below 0 all are as bad */
@@ -118,19 +153,14 @@ int sluice_all_resize(sluice_array *a, int64_t extent, int error, sluice_reason 
         return sluice_refuse(why, SLUICE_E_MISMATCH, -1, "resize %s: processes give different extents",
                              a->io.store->name);
     if (error) return error;
-    if (g->rank == 0) error = sluice_plain_resize(&a->desc, a->io.store, extent, why);
-    error = sluice_agree(g, error, why, NULL, 0);
-    if (error) return error;
-    sluice_shape *s = &a->desc.shape;
-    s->dim[s->order == SLUICE_ROW_MAJOR ? 0 : s->ndims - 1] = extent;
+    error = (a->container ? resize_container : resize_plain)(a, extent, why);
     sluice_collective_forget(a->collective);
-    return 0;
+    return error;
 }
 
 int sluice_all_close(sluice_collective *c, int error) {
     sluice_reason why = sluice_errmsg_reason(error);
     error = sluice_agree_on(c->group, SLUICE_CALL_CLOSE, error, &why, NULL, 0);
-    sluice_collective_close(c);
     return error ? sluice_errmsg_set(&why) : 0;
 }
 

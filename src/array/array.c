@@ -187,11 +187,15 @@ int sluice_close(sluice_array *a) {
     char *name = a->io.store->name;
     a->io.store->name = NULL;
     int err = sluice_store_close(a->io.store);
-    int also = sluice_contain_close(a);
-    if (!err) err = also;
     if (err) sluice_errmsg_fail(err, "close %s: %s", name, sluice_strerror(err));
-    sluice_mem_free(name);
     if (a->collective) err = sluice_all_close(a->collective, err);
+    /* Others may write from here on, and no process of the group does any more. */
+    const bool contained = a->container != NULL;
+    int unlocked = sluice_contain_close(a);
+    if (unlocked && !err) sluice_errmsg_fail(unlocked, "close %s: %s", name, sluice_strerror(unlocked));
+    if (!err) err = a->collective && contained ? sluice_all_close(a->collective, unlocked) : unlocked;
+    sluice_mem_free(name);
+    sluice_collective_close(a->collective);
     pthread_cond_destroy(&a->change);
     pthread_mutex_destroy(&a->mutex);
     sluice_mem_free(a);
@@ -217,12 +221,23 @@ static int may_write(const sluice_array *a, const char *call, sluice_reason *why
     return sluice_refuse(why, -EBADF, -1, "%s %s: it was opened for reading only", call, a->io.store->name);
 }
 
+static int resize_container(sluice_array *a, int64_t extent, sluice_reason *why) {
+    sluice_resizing r;
+    bool done = false;
+    int err = sluice_contain_prepare(&r, a, extent, why);
+    if (!err) err = sluice_contain_resize(a, &r, &done, why);
+    sluice_contain_finish(a, &r, done);
+    return err;
+}
+
 int sluice_resize(sluice_array *a, int64_t extent) {
     sluice_reason why;
     int err = may_write(a, "resize", &why);
     sluice_background_drain(a);
     if (a->collective)
         err = sluice_all_resize(a, extent, err, &why);
+    else if (!err && a->container)
+        err = resize_container(a, extent, &why);
     else if (!err)
         err = sluice_plain_resize(&a->desc, a->io.store, extent, &why);
     return err ? sluice_errmsg_set(&why) : 0;

@@ -110,8 +110,28 @@ int sluice_contain_make(sluice_array **out, const sluice_place *p, const sluice_
                         sluice_reason *why);
 int sluice_contain_close(sluice_array *a);
 
+/* contain.c. Local. The handle of an open container, which it takes over if it succeeds. */
+int sluice_contain_adopt(sluice_array **out, sluice_container *c, sluice_role role, const sluice_options *o,
+                         sluice_reason *why);
+
+/* contain.c. Local. Another extent in three steps. prepare: each process for itself, all that can fail without a file.
+ * resize: the one that has the lock changes subfiles and manifest; *done: the container has the new extent, which it
+ * also has if only the last sync failed. finish: each process, whatever happened: its handle becomes one of what there
+ * is now, and what was prepared is given back. */
+typedef struct sluice_resizing {
+    sluice_manifest *next;
+    sluice_subfiles subfiles;
+} sluice_resizing;
+int sluice_contain_prepare(sluice_resizing *r, const sluice_array *a, int64_t extent, sluice_reason *why);
+int sluice_contain_resize(sluice_array *a, const sluice_resizing *r, bool *done, sluice_reason *why);
+void sluice_contain_finish(sluice_array *a, sluice_resizing *r, bool done);
+
 /* errmsg.c. The sentence kept last, with its error, as a reason. */
 sluice_reason sluice_errmsg_reason(int error);
+
+/* errmsg.c. Pure. Puts "<call> <path>: " before the sentence of an error that does not name the path: one about a
+ * target, or for want of memory. Returns the error. */
+int sluice_errmsg_name(const char *call, const char *path, int error, sluice_reason *why);
 
 /* errmsg.c. Keeps the sentence for sluice_errmsg() and returns the error. */
 int sluice_errmsg_set(const sluice_reason *why);
@@ -139,7 +159,7 @@ void sluice_transfer_swap(const sluice_array *a, const sluice_io_part *part, int
 int sluice_all_run(sluice_array *a, bool write, const sluice_io_part *part, int n, const sluice_known *known,
                    bool main_thread, int error, sluice_reason *why);
 int sluice_all_resize(sluice_array *a, int64_t extent, int error, sluice_reason *why);
-int sluice_all_close(sluice_collective *c, int error); /* the last agreement */
+int sluice_all_close(sluice_collective *c, int error); /* the last agreements */
 
 /* reuse.c. Pure. The array as [outer][extent of dim][inner], inner in bytes. If an index of dim has no elements both
  * are 0, and so they may be if there are no indices. */

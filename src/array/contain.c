@@ -15,7 +15,7 @@ bool sluice_contain_wanted(const char *path, const sluice_options *o) {
     static const char suffix[] = ".sluice";
     size_t len = strlen(path), end = sizeof suffix - 1;
     while (len > 1 && path[len - 1] == '/') len--;
-    return o->layout || (len > end && !strncmp(path + len - end, suffix, end));
+    return o->layout || (o->store != SLUICE_STORE_RAM && len > end && !strncmp(path + len - end, suffix, end));
 }
 
 /* For plans: where the subfiles lie in their space, and on which targets. All in one folder, each counts as a target.
@@ -34,9 +34,13 @@ static int list_subfiles(sluice_subfiles *out, const sluice_manifest *m) {
     return 0;
 }
 
-/* The handle of an open container, which it takes over. */
-static int adopt(sluice_array **out, sluice_container *c, sluice_role role, const sluice_options *given,
-                 sluice_reason *why) {
+static void free_subfiles(sluice_subfiles *s) {
+    sluice_mem_free((void *)(uintptr_t)s->run);
+    *s = (sluice_subfiles){0};
+}
+
+int sluice_contain_adopt(sluice_array **out, sluice_container *c, sluice_role role, const sluice_options *given,
+                         sluice_reason *why) {
     const sluice_manifest *m = c->manifest;
     const sluice_layout *l = m->layout;
     const bool writable = c->mode != SLUICE_CONTAINER_READ;
@@ -53,7 +57,7 @@ static int adopt(sluice_array **out, sluice_container *c, sluice_role role, cons
             err = sluice_array_adopt(out, store, &m->desc, writable, &o);
             if (err) sluice_store_close(store);
         }
-        if (err) sluice_mem_free((void *)(uintptr_t)subfiles.run);
+        if (err) free_subfiles(&subfiles);
     }
     if (err) return sluice_store_refuse(why, err, "open", c->path, -1);
     (*out)->container = c;
@@ -79,41 +83,113 @@ static int compare(const sluice_manifest *m, const sluice_desc *given, const cha
                          name.text);
 }
 
+static sluice_store_opener *opener(sluice_store_kind kind) {
+    return kind == SLUICE_STORE_POSIX   ? sluice_posix_make
+           : kind == SLUICE_STORE_URING ? sluice_uring_make
+                                        : sluice_store_open_at;
+}
+
 int sluice_contain_open(sluice_array **out, const sluice_place *p, int mode, const sluice_desc *given,
                         const sluice_options *o, sluice_reason *why) {
     sluice_container *c;
     const sluice_container_mode how = mode == SLUICE_READ      ? SLUICE_CONTAINER_READ
                                       : p->role == SLUICE_PEER ? SLUICE_CONTAINER_PEER
                                                                : SLUICE_CONTAINER_WRITE;
-    int err = sluice_container_open(&c, p->path, how, o->bindings, why);
-    if (err) return err;
+    int err = sluice_container_open_by(&c, p->path, how, o->bindings, opener(o->store), why);
+    if (err) return sluice_errmsg_name("open", p->path, err, why);
     if (given) err = compare(c->manifest, given, p->path, why);
-    if (!err) err = adopt(out, c, p->role, o, why);
+    if (!err) err = sluice_contain_adopt(out, c, p->role, o, why);
     if (err) sluice_container_close(c);
     return err;
 }
 
 int sluice_contain_make(sluice_array **out, const sluice_place *p, const sluice_desc *given, const sluice_options *o,
                         sluice_reason *why) {
-    const sluice_label name = sluice_store_label(p->path);
+    const sluice_label label = sluice_store_label(p->path);
     sluice_manifest *m;
     sluice_desc d = *given;
     sluice_reason detail;
+    if (o->store == SLUICE_STORE_RAM)
+        return sluice_refuse(why, SLUICE_E_ARGUMENT, -1, "create %s: an array in memory has no layout", label.text);
     d.format = SLUICE_RAW;
     if (given->format == SLUICE_NPY) d.shape.header = 0;
     if (d.shape.header)
-        return sluice_refuse(why, SLUICE_E_ARGUMENT, -1, "create %s: a container has no header", name.text);
+        return sluice_refuse(why, SLUICE_E_ARGUMENT, -1, "create %s: a container has no header", label.text);
     int err = sluice_manifest_make(&m, &d, o->layout ? o->layout : "single", o->targets, NULL, &detail);
-    if (err) return sluice_refuse(why, err, detail.pos, "create %s: %s", name.text, detail.text);
+    if (err) return sluice_refuse(why, err, detail.pos, "create %s: %s", label.text, detail.text);
     err = sluice_container_create(p->path, m, o->bindings, why);
     sluice_manifest_free(m);
-    if (err) return err;
+    if (err) return sluice_errmsg_name("create", p->path, err, why);
     err = sluice_contain_open(out, p, SLUICE_WRITE, NULL, o, why);
     if (err) (void)sluice_container_delete(p->path, o->bindings, NULL); /* it was made just now, and is of no use */
     return err;
 }
 
 int sluice_contain_close(sluice_array *a) {
-    sluice_mem_free((void *)(uintptr_t)a->subfiles.run);
+    free_subfiles(&a->subfiles);
     return a->container ? sluice_container_close(a->container) : 0;
+}
+
+/* ---- Another extent ---- */
+
+int sluice_contain_prepare(sluice_resizing *r, const sluice_array *a, int64_t extent, sluice_reason *why) {
+    sluice_reason detail;
+    *r = (sluice_resizing){0};
+    int err = sluice_manifest_resize(&r->next, a->container->manifest, extent, &detail);
+    if (!err && (err = list_subfiles(&r->subfiles, r->next))) {
+        sluice_pass(&detail, err);
+        sluice_manifest_free(r->next);
+        r->next = NULL;
+    }
+    return err ? sluice_refuse(why, err, detail.pos, "resize %s: %s", a->io.store->name, detail.text) : 0;
+}
+
+static sluice_store *member(const sluice_array *a, int i) {
+    int64_t off = a->layout->base[i], room;
+    return sluice_store_holder(a->io.store, &off, &room);
+}
+
+/* What a subfile has behind its bytes, though it should not, must not become elements. */
+static int lengthen(sluice_store *s, int64_t from, int64_t to, sluice_reason *why) {
+    const int64_t size = sluice_store_size(s, why);
+    int err = size < 0 ? (int)size : size > from ? sluice_store_resize(s, from, why) : 0;
+    if (!err) err = sluice_store_resize(s, to, why);
+    return err ? err : sluice_store_sync(s, why);
+}
+
+/* The lengths of the subfiles are on disk before the manifest names them, and it is before they are cut. */
+int sluice_contain_resize(sluice_array *a, const sluice_resizing *r, bool *done, sluice_reason *why) {
+    const sluice_layout *before = a->layout, *after = r->next->layout;
+    const sluice_container *c = a->container;
+    int err = 0, i = 0;
+    *done = false;
+    for (; i < before->n && !err; i++)
+        if (after->set[i].size > before->set[i].size)
+            err = lengthen(member(a, i), before->set[i].size, after->set[i].size, why);
+    if (!err)
+        err = sluice_errmsg_name("resize", c->path, sluice_folder_write(r->next, c->folder, done, c->path, why), why);
+    while (!*done && i-- > 0)
+        if (after->set[i].size > before->set[i].size)
+            (void)sluice_store_resize(member(a, i), before->set[i].size, NULL);
+    /* If this fails, they are longer than they need be, which does no harm. */
+    for (i = 0; i < before->n && !err; i++)
+        if (after->set[i].size < before->set[i].size) (void)sluice_store_resize(member(a, i), after->set[i].size, NULL);
+    return err;
+}
+
+void sluice_contain_finish(sluice_array *a, sluice_resizing *r, bool done) {
+    if (done) {
+        sluice_manifest *before = a->container->manifest;
+        sluice_subfiles old = a->subfiles;
+        sluice_io_release(&a->io);
+        a->io.map_tried = false;
+        a->container->manifest = r->next;
+        a->layout = r->next->layout;
+        a->desc.shape = r->next->desc.shape;
+        a->subfiles = r->subfiles;
+        sluice_store_move_join(a->io.store, r->subfiles.run, a->layout->base[a->layout->n]);
+        *r = (sluice_resizing){before, old};
+    }
+    sluice_manifest_free(r->next);
+    free_subfiles(&r->subfiles);
 }

@@ -26,3 +26,10 @@ int sluice_errmsg_fail(int error, const char *format, ...) {
     va_end(args);
     return error;
 }
+
+int sluice_errmsg_name(const char *call, const char *path, int error, sluice_reason *why) {
+    const sluice_label label = sluice_store_label(path);
+    const sluice_reason detail = *why;
+    if (!error || strstr(detail.text, label.text)) return error;
+    return sluice_refuse(why, error, detail.pos, "%s %s: %.120s", call, label.text, detail.text);
+}

@@ -132,9 +132,16 @@ static int read_all(sluice_container *c, sluice_reason *why) {
 
 int sluice_container_open(sluice_container **out, const char *path, sluice_container_mode mode, const char *bindings,
                           sluice_reason *why) {
+    return sluice_container_open_by(out, path, mode, bindings, sluice_store_open_at, why);
+}
+
+int sluice_container_open_by(sluice_container **out, const char *path, sluice_container_mode mode, const char *bindings,
+                             sluice_store_opener *open, sluice_reason *why) {
     sluice_container *c = sluice_mem_alloc(1, sizeof *c);
     if (!c) return refuse(why, -ENOMEM, "open", path);
-    *c = (sluice_container){.folder = -1, .mode = mode, .path = copy(path), .bindings = copy(bindings ? bindings : "")};
+    *c = (sluice_container){.folder = -1, .mode = mode, .open = open};
+    c->path = copy(path);
+    c->bindings = copy(bindings ? bindings : "");
     int error = c->path && c->bindings ? 0 : refuse(why, -ENOMEM, "open", path);
     if (!error) {
         c->folder = sluice_sys_open(AT_FDCWD, path, O_RDONLY | O_DIRECTORY, 0);
@@ -157,7 +164,7 @@ int sluice_container_members(sluice_store ***out, const sluice_container *c, con
     int *target = NULL;
     int error = sluice_folder_targets(&target, m, c->folder, c->bindings, why);
     if (error) return error;
-    error = sluice_folder_members(out, m, target, store_mode(c), c->path, why);
+    error = sluice_folder_members(out, m, &(sluice_folder_how){target, store_mode(c), c->open, c->path}, why);
     sluice_folder_close(target, m, c->folder);
     return error;
 }

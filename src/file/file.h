@@ -206,6 +206,10 @@ int sluice_manifest_make(sluice_manifest **out, const sluice_desc *d, const char
                          const sluice_manifest *before, sluice_reason *why);
 void sluice_manifest_free(sluice_manifest *m);
 
+/* Pure. The same manifest for another extent of the slowest dimension, of the same generation, for what is in the
+ * subfiles stays where it is: see sluice_layout_resize(), which says for which layouts. */
+int sluice_manifest_resize(sluice_manifest **out, const sluice_manifest *m, int64_t extent, sluice_reason *why);
+
 /* Pure. Reads the text of a manifest, which is hostile until all of it has been checked: SLUICE_E_FORMAT, _VERSION,
  * or what is wrong with the layout in it. Time and memory are bounded whatever it says. */
 int sluice_manifest_parse(sluice_manifest **out, const char *text, int64_t len, sluice_reason *why);
@@ -246,8 +250,14 @@ void sluice_folder_close(int *fd, const sluice_manifest *m, int own);
  * least as long as the manifest says; closed. */
 int sluice_folder_make(const sluice_manifest *m, const int *fd, bool again, sluice_reason *why);
 int sluice_folder_remove(const sluice_manifest *m, const int *fd);
-int sluice_folder_members(sluice_store ***out, const sluice_manifest *m, const int *fd, sluice_store_mode mode,
-                          const char *path, sluice_reason *why);
+typedef struct sluice_folder_how {
+    const int *fd; /* of the targets */
+    sluice_store_mode mode;
+    sluice_store_opener *open;
+    const char *path; /* of the container, for messages */
+} sluice_folder_how;
+int sluice_folder_members(sluice_store ***out, const sluice_manifest *m, const sluice_folder_how *how,
+                          sluice_reason *why);
 int sluice_folder_release(sluice_store **member, int n);
 
 /* folder.c. Local. The manifest in a folder: read; written beside, synced, renamed over the one that is there, and the
@@ -271,6 +281,7 @@ typedef struct sluice_container {
     char *path, *bindings;
     int folder;
     sluice_container_mode mode;
+    sluice_store_opener *open;
     pid_t owner; /* of the lock; 0: none of ours */
     sluice_manifest *manifest;
     sluice_store **member; /* one for each subfile; a caller that takes them over sets this to NULL */
@@ -281,10 +292,13 @@ typedef struct sluice_container {
  * sluice_target_find(). */
 int sluice_container_create(const char *path, const sluice_manifest *m, const char *bindings, sluice_reason *why);
 
-/* Local. Opens a container and its subfiles. Nothing but regular files is opened, no symbolic link in it followed.
- * close also gives the lock back, and returns the first error of it all. */
+/* Local. Opens a container and its subfiles, as stores of the best kind or by an opener of their own. Nothing but
+ * regular files is opened, no symbolic link in it followed. close also gives the lock back, and returns the first error
+ * of it all. */
 int sluice_container_open(sluice_container **out, const char *path, sluice_container_mode mode, const char *bindings,
                           sluice_reason *why);
+int sluice_container_open_by(sluice_container **out, const char *path, sluice_container_mode mode, const char *bindings,
+                             sluice_store_opener *open, sluice_reason *why);
 int sluice_container_close(sluice_container *c);
 
 /* Local. The subfiles of m, opened as those of c are: of a generation that is being made, for instance. The caller

@@ -98,14 +98,24 @@ int sluice_folder_make(const sluice_manifest *m, const int *fd, bool again, slui
     return error;
 }
 
-static int open_member(sluice_store **out, const sluice_manifest *m, int i, int folder, sluice_store_mode mode,
-                       const char *path, sluice_reason *why) {
+/* Messages call a subfile a.sluice/1.0, or, on another target, a.sluice/fast:c0ffee...1.0. */
+static bool call_member(sluice_store *s, const sluice_manifest *m, int i, const sluice_label *path) {
+    const char *target = m->target[m->place[i]].text;
+    char text[sizeof path->text + sizeof(sluice_target_name) + sizeof(sluice_subfile_name) + 2];
+    const bool own = !strcmp(target, ".");
+    snprintf(text, sizeof text, "%s/%s%s%s", path->text, own ? "" : target, own ? "" : ":",
+             sluice_manifest_name(m, i).text);
+    return sluice_store_call(s, text);
+}
+
+static int open_member(sluice_store **out, const sluice_manifest *m, int i, const sluice_folder_how *how,
+                       sluice_reason *why) {
     const sluice_subfile_name name = sluice_manifest_name(m, i);
     const int64_t need = m->layout->set[i].size;
-    const sluice_label label = sluice_store_label(path);
+    const sluice_label label = sluice_store_label(how->path);
     sluice_reason inner = {0};
     sluice_store *s = NULL;
-    int error = sluice_store_open_at(&s, folder, name.text, mode, &inner);
+    int error = how->open(&s, how->fd[m->place[i]], name.text, how->mode, &inner);
     if (error == -ELOOP)
         return sluice_refuse(why, error, -1, "open %s: subfile %d, %s, is a symbolic link", label.text, i, name.text);
     if (error == -EMFILE)
@@ -116,6 +126,7 @@ static int open_member(sluice_store **out, const sluice_manifest *m, int i, int 
                              m->target[m->place[i]].text, inner.text);
     const int64_t size = sluice_store_size(s, why);
     if (size < 0) error = (int)size;
+    if (!error && !call_member(s, m, i, &label)) error = sluice_store_refuse(why, -ENOMEM, "open", how->path, -1);
     if (!error && size < need)
         error = sluice_refuse(why, SLUICE_E_FORMAT, size,
                               "open %s: truncated: subfile %d, %s, has %" PRId64 " bytes instead of %" PRId64,
@@ -127,14 +138,14 @@ static int open_member(sluice_store **out, const sluice_manifest *m, int i, int 
     return error;
 }
 
-int sluice_folder_members(sluice_store ***out, const sluice_manifest *m, const int *fd, sluice_store_mode mode,
-                          const char *path, sluice_reason *why) {
+int sluice_folder_members(sluice_store ***out, const sluice_manifest *m, const sluice_folder_how *how,
+                          sluice_reason *why) {
     const int n = m->layout->n;
     int error = 0;
     sluice_store **member = sluice_mem_alloc((size_t)n, sizeof *member);
     if (!member) return sluice_pass(why, -ENOMEM);
     memset(member, 0, (size_t)n * sizeof *member);
-    for (int i = 0; i < n && !error; i++) error = open_member(&member[i], m, i, fd[m->place[i]], mode, path, why);
+    for (int i = 0; i < n && !error; i++) error = open_member(&member[i], m, i, how, why);
     if (error)
         (void)sluice_folder_release(member, n);
     else

@@ -137,6 +137,26 @@ int sluice_manifest_make(sluice_manifest **out, const sluice_desc *d, const char
     return error;
 }
 
+int sluice_manifest_resize(sluice_manifest **out, const sluice_manifest *m, int64_t extent, sluice_reason *why) {
+    sluice_manifest *made = sluice_mem_alloc(1, sizeof *made);
+    if (!made) return sluice_pass(why, -ENOMEM);
+    *made = *m;
+    made->layout = NULL;
+    made->target = NULL;
+    made->place = NULL;
+    int error = sluice_layout_resize(&made->layout, m->layout, extent, why);
+    if (!error && (error = make_room(made))) sluice_pass(why, error);
+    if (error) {
+        sluice_manifest_free(made);
+        return error;
+    }
+    made->desc.shape = made->layout->shape;
+    memcpy(made->target, m->target, (size_t)m->ntargets * sizeof *m->target);
+    memcpy(made->place, m->place, (size_t)m->layout->n * sizeof *m->place);
+    *out = made;
+    return 0;
+}
+
 /* ---- Writing ---- */
 
 typedef struct writer {

@@ -3,6 +3,8 @@
  * PASSION opens a file before it knows what is in it; the OCAD comes with each call, and may be another one each time.
  * So a file is opened as an array of no elements behind its header, and its handle takes on the shape of the OCAD when
  * it is used with one. Transfers that were started before are bound to bytes already and are completed first.
+ *
+ * A container says what is in it, and has subfiles instead of a header. It can be used with the OCADs of that array.
  */
 #include "passion/inside.h"
 #include <errno.h>
@@ -16,9 +18,15 @@ static int open_as(sluice_array **a, MPI_Comm comm, const char *path, bool creat
                   : sluice_open_all(a, comm, path, SLUICE_WRITE, &bytes, o);
 }
 
+static int open_container(sluice_array **a, MPI_Comm comm, const char *path, const sluice_options *o) {
+    return comm == MPI_COMM_NULL ? sluice_open(a, path, SLUICE_WRITE, NULL, o)
+                                 : sluice_open_all(a, comm, path, SLUICE_WRITE, NULL, o);
+}
+
 static int open_or_create(sluice_array **a, MPI_Comm comm, const char *path, int placement) {
     /* A local array file has no other writer, so its ranges need not be locked. */
     const sluice_options o = {.size = sizeof o, .exclusive = placement == PASSION_LOCAL};
+    if (sluice_contain_wanted(path, &o) || sluice_contain_there(path)) return open_container(a, comm, path, &o);
     int err = open_as(a, comm, path, false, &o);
     if (err == -ENOENT) err = open_as(a, comm, path, true, &o);
     /* Someone else may have made it in between. */
@@ -52,7 +60,16 @@ PFILE *PASSION_open(char *FileName, unsigned int HeaderSize) {
         return NULL;
     }
     sluice_store *store = f->array->io.store;
-    f->fd = store->ops->fd(store);
+    f->whole = f->array->container != NULL;
+    f->fd = f->whole ? -1 : store->ops->fd(store);
+    if (f->whole && HeaderSize) { /* on all processes alike */
+        sluice_reason why;
+        sluice_refuse(&why, SLUICE_E_ARGUMENT, -1, "PASSION_open %s: a container has no header, not one of %u bytes",
+                      store->name, HeaderSize);
+        PASSION_close(f);
+        sluice_errmsg_set(&why);
+        return NULL;
+    }
     f->array->desc.shape.header = HeaderSize;
     return f;
 }
@@ -94,6 +111,9 @@ static int reshape(PFILE *f, const sluice_shape *shape, const char *call) {
     sluice_array *a = f->array;
     sluice_desc d = {.format = SLUICE_RAW, .shape = *shape};
     sluice_reason why;
+    if (a->container)
+        return sluice_errmsg_fail(SLUICE_E_ARGUMENT, "%s %s: the array in it is not the one that the OCAD describes",
+                                  call, a->io.store->name);
     if (sluice_desc_settle(&d, &why))
         return sluice_errmsg_fail(why.error, "%s %s: %s", call, a->io.store->name, why.text);
     sluice_background_drain(a);

@@ -280,3 +280,12 @@ int sluice_store_open_join(sluice_store **out, sluice_store *const *stores, cons
     *out = &j->s;
     return 0;
 }
+
+void sluice_store_move_join(sluice_store *s, const int64_t *run, int64_t end) {
+    join *j = (join *)s;
+    for (int i = 0; i < j->n; i++) {
+        j->member[i].base = run[2 * i];
+        j->member[i].size = run[2 * i + 1] - run[2 * i];
+    }
+    j->end = end;
+}

@@ -102,6 +102,11 @@ int sluice_store_open_ram(sluice_store **out, int64_t size, sluice_reason *why);
 /* Local. The same for a name in an open folder, which is not followed if it is a symbolic link. AT_FDCWD: a path. */
 int sluice_store_open_at(sluice_store **out, int folder, const char *name, sluice_store_mode mode, sluice_reason *why);
 
+/* What opens a store of some kind: sluice_store_open_at() the best, sluice_posix_make() and sluice_uring_make() theirs.
+ */
+typedef int sluice_store_opener(sluice_store **out, int folder, const char *name, sluice_store_mode mode,
+                                sluice_reason *why);
+
 /* Local. Closes and frees, also if it returns an error (which then is that of a late write). NULL is allowed. */
 int sluice_store_close(sluice_store *s);
 
@@ -157,6 +162,10 @@ void sluice_store_expect(sluice_store *s, int64_t off, int64_t len);
  * with the join, and stay the caller's if it cannot be made. */
 int sluice_store_open_join(sluice_store **out, sluice_store *const *stores, const int64_t *base, int n, int64_t end,
                            const char *path);
+
+/* join.c. Local. Other rooms for the members of a join, which have been resized: 2 n numbers, where the room of each
+ * starts and where its bytes end. A map of the join must be gone. */
+void sluice_store_move_join(sluice_store *s, const int64_t *run, int64_t end);
 
 /* store.c. Pure. The store that has byte *off of s for its own, behind shims, too: of a join a member, else s itself,
  * which also has what lies behind the end. *off becomes its offset there, and *room the bytes from there on that are
