@@ -154,10 +154,9 @@ static inline void case_draw_falls(layout_case *c, chance *r) {
     }
 }
 
-/* A layout of a random array, empty ones too. */
-static inline void case_draw(layout_case *c, chance *r) {
+/* A random array, empty ones too. */
+static inline void case_draw_shape(layout_case *c, chance *r) {
     static const int64_t elem[] = {1, 2, 4, 8, 12, 3};
-    int at = 0;
     sluice_shape *s = &c->shape;
     *s = (sluice_shape){.ndims = (int)chance_low(r, 1, 4), .elem = elem[chance_draw(r, 0, 5)]};
     s->order = chance_once_in(r, 2) ? SLUICE_COLUMN_MAJOR : SLUICE_ROW_MAJOR;
@@ -165,6 +164,12 @@ static inline void case_draw(layout_case *c, chance *r) {
         static const int64_t most[] = {0, 200, 18, 7, 4};
         s->dim[d] = chance_once_in(r, 30) ? 0 : chance_draw(r, 1, most[s->ndims]);
     }
+}
+
+/* A layout of it. */
+static inline void case_draw_layout(layout_case *c, chance *r) {
+    int at = 0;
+    const sluice_shape *s = &c->shape;
     c->kind = (int)chance_draw(r, 0, CASE_KINDS - 1);
     c->n = c->kind ? (int)chance_low(r, 1, 9) : 1;
     c->size = chance_low(r, 1, 40);
@@ -190,6 +195,11 @@ static inline void case_draw(layout_case *c, chance *r) {
     default: case_draw_falls(c, r);
     }
     case_deal(c);
+}
+
+static inline void case_draw(layout_case *c, chance *r) {
+    case_draw_shape(c, r);
+    case_draw_layout(c, r);
 }
 
 #endif

@@ -7,15 +7,15 @@
 
 /* ---- Opening ------------------------------------------------------------------------------------------------- */
 
-static uint64_t mix(uint64_t h, int64_t x) { return (h ^ (uint64_t)x) * 1099511628211u; }
+uint64_t sluice_all_mix(uint64_t h, int64_t x) { return (h ^ (uint64_t)x) * 1099511628211u; }
 
 /* A number that tells descriptions apart. */
 static int64_t fingerprint(const sluice_desc *d) {
-    uint64_t h = 14695981039346656037u;
+    uint64_t h = SLUICE_ALL_MIX;
     int64_t number[5 + SLUICE_MAX_DIMS] = {d->format, d->shape.ndims, d->shape.order, d->shape.elem, d->shape.header};
     memcpy(number + 5, d->shape.dim, (size_t)d->shape.ndims * sizeof *number);
-    for (size_t i = 0; i < sizeof number / sizeof *number; i++) h = mix(h, number[i]);
-    for (const char *c = d->type; *c; c++) h = mix(h, *c);
+    for (size_t i = 0; i < sizeof number / sizeof *number; i++) h = sluice_all_mix(h, number[i]);
+    for (const char *c = d->type; *c; c++) h = sluice_all_mix(h, *c);
     return (int64_t)(h >> 2); /* so that it can be negated */
 }
 
@@ -24,8 +24,8 @@ static int64_t course(const sluice_collective *c) {
     const sluice_together *t = &c->together;
     int64_t number[] = {t->way,   t->division,    t->exchange,         t->aggregators, t->align,
                         t->block, t->no_pipeline, t->refuse_conflicts, c->exclusive};
-    uint64_t h = 14695981039346656037u;
-    for (size_t i = 0; i < sizeof number / sizeof *number; i++) h = mix(h, number[i]);
+    uint64_t h = SLUICE_ALL_MIX;
+    for (size_t i = 0; i < sizeof number / sizeof *number; i++) h = sluice_all_mix(h, number[i]);
     return (int64_t)(h >> 2);
 }
 
@@ -195,10 +195,11 @@ static int part_of(void *arg, int r, sluice_set *out, sluice_reason *why) {
 }
 
 static int64_t mark_of(const spread *s) {
-    uint64_t h = 14695981039346656037u;
+    uint64_t h = SLUICE_ALL_MIX;
     for (int d = 0; d < s->shape->ndims; d++) {
-        h = mix(mix(mix(h, s->grid[d]), s->dist[d].kind), s->dist[d].block);
-        for (int i = 0; s->dist[d].kind == SLUICE_DIST_GENBLOCK && i < s->grid[d]; i++) h = mix(h, s->dist[d].sizes[i]);
+        h = sluice_all_mix(sluice_all_mix(sluice_all_mix(h, s->grid[d]), s->dist[d].kind), s->dist[d].block);
+        for (int i = 0; s->dist[d].kind == SLUICE_DIST_GENBLOCK && i < s->grid[d]; i++)
+            h = sluice_all_mix(h, s->dist[d].sizes[i]);
     }
     return (int64_t)(h >> 3) + 1;
 }

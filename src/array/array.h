@@ -135,6 +135,10 @@ int sluice_all_run(sluice_array *a, bool write, const sluice_io_part *part, int 
 int sluice_all_resize(sluice_array *a, int64_t extent, int error, sluice_reason *why);
 int sluice_all_close(sluice_collective *c, int error); /* the last agreement */
 
+/* all.c. Pure. Mixes x into a number that tells what processes must say alike apart; how that starts. */
+#define SLUICE_ALL_MIX 14695981039346656037u
+uint64_t sluice_all_mix(uint64_t h, int64_t x);
+
 /* reuse.c. Pure. The array as [outer][extent of dim][inner], inner in bytes. If an index of dim has no elements both
  * are 0, and so they may be if there are no indices. */
 void sluice_reuse_around(const sluice_shape *s, int dim, int64_t *outer, int64_t *inner);
