@@ -123,6 +123,15 @@ static int prepare(copier *c, sluice_array *dst, sluice_array *src) {
     return 0;
 }
 
+/* The bytes of it; 0: the other extents need have no product. */
+static int64_t measure(copier *c) {
+    c->total = c->elem;
+    for (int a = 0; a < c->naxes; a++)
+        if (c->n[a] == 0) c->total = 0;
+    for (int a = 0; a < c->naxes; a++) c->total *= c->total ? c->n[a] : 1; /* fits: the arrays do */
+    return c->total;
+}
+
 /* ---- boxes of it ---- */
 
 /* The walk over all of it, in the order of the destination. */
@@ -237,12 +246,16 @@ static void align(const copier *c, sluice_boxes *tile) {
     tile->less[a] = start / c->elem;
 }
 
+static void choose_tiles(const copier *c, sluice_boxes *tile, int64_t most) {
+    sluice_boxes_choose(tile, c->src.axis, c->dst.axis, most, WEIGHT);
+    align(c, tile);
+}
+
 /* Other order. The strips of all tiles are one sequence, so that reading goes on from tile to tile. */
 static int copy_tiles(copier *c, int64_t most_tile, int64_t most_strip) {
     sluice_boxes tile = all(c), strip, next_tile, next_strip;
     int err = 0, into = 0, turn = 0;
-    sluice_boxes_choose(&tile, c->src.axis, c->dst.axis, most_tile, WEIGHT);
-    align(c, &tile);
+    choose_tiles(c, &tile, most_tile);
     int64_t left = enter_share(c, &tile);
     if (!left) return 0;
     strip = strips_of(c, &tile, most_strip);
@@ -283,32 +296,46 @@ static int64_t fair(const copier *c, int64_t most) {
     return c->size > 1 ? sluice_min(most, even) : most;
 }
 
-/* Divides the memory: buffers of two sizes, two of each, and the handles' own. */
-static int copy_within(copier *c) {
-    const bool turned = c->naxes > 1 && c->src.axis[0] != c->dst.axis[0];
-    const int64_t own = sluice_max(c->o.memory / 32, LEAST_OWN), lines = 4 * LINE, room = c->o.memory - 2 * own - lines;
-    int64_t strip = turned ? sluice_min(sluice_max(STRIP, c->elem), room / 16) : 0;
+/* The memory: buffers of two sizes, two of each, and the handles' own. */
+typedef struct division {
+    bool turned;
+    int64_t own, tile, strip;
+} division;
+
+static int divide(const copier *c, division *v) {
+    v->turned = c->naxes > 1 && c->src.axis[0] != c->dst.axis[0];
+    v->own = sluice_max(c->o.memory / 32, LEAST_OWN);
+    const int64_t room = c->o.memory - 2 * v->own - 4 * LINE;
     const int64_t spans = SPAN * sluice_max(subfiles(c->src.array), subfiles(c->dst.array));
-    int64_t tile = turned ? room / 2 - strip : sluice_min(sluice_max(sluice_max(PIECE, spans), c->elem), room / 2);
-    if ((turned ? strip : tile) < c->elem)
+    const int64_t piece = sluice_max(sluice_max(PIECE, spans), c->elem);
+    v->strip = v->turned ? sluice_min(sluice_max(STRIP, c->elem), room / 16) : 0;
+    v->tile = v->turned ? room / 2 - v->strip : sluice_min(piece, room / 2);
+    if ((v->turned ? v->strip : v->tile) < c->elem)
         return sluice_errmsg_fail(SLUICE_E_ARGUMENT, "copy %s: elements of %lld bytes do not fit into %lld of memory",
                                   c->src.array->io.store->name, (long long)c->elem, (long long)c->o.memory);
-    strip = sluice_min(strip, c->total);
-    tile = fair(c, sluice_min(tile, c->total));
-    c->memory = sluice_mem_alloc((size_t)(2 * (tile + strip) + lines), 1);
+    v->strip = sluice_min(v->strip, c->total);
+    v->tile = fair(c, sluice_min(v->tile, c->total));
+    return 0;
+}
+
+static int copy_within(copier *c) {
+    division v;
+    int err = divide(c, &v);
+    if (err) return err;
+    c->memory = sluice_mem_alloc((size_t)(2 * (v.tile + v.strip) + 4 * LINE), 1);
     if (!c->memory)
         return sluice_errmsg_fail(-ENOMEM, "copy %s: no memory for buffers of %lld bytes", c->src.array->io.store->name,
-                                  (long long)(2 * (tile + strip)));
+                                  (long long)(2 * (v.tile + v.strip)));
     unsigned char *p = c->memory;
     unsigned char **const buffer[] = {&c->tile[0], &c->tile[1], &c->strip[0], &c->strip[1]};
     for (int i = 0; i < 4; i++) {
         p += (LINE - (uintptr_t)p % LINE) % LINE;
         *buffer[i] = p;
-        p += i < 2 ? tile : strip;
+        p += i < 2 ? v.tile : v.strip;
     }
-    sluice_io_limit(&c->src.array->io, sluice_min(c->src.limit, own));
-    sluice_io_limit(&c->dst.array->io, sluice_min(c->dst.limit, own));
-    int err = turned ? copy_tiles(c, tile / c->elem, strip / c->elem) : copy_pieces(c, tile / c->elem);
+    sluice_io_limit(&c->src.array->io, sluice_min(c->src.limit, v.own));
+    sluice_io_limit(&c->dst.array->io, sluice_min(c->dst.limit, v.own));
+    err = v.turned ? copy_tiles(c, v.tile / c->elem, v.strip / c->elem) : copy_pieces(c, v.tile / c->elem);
     /* Everything that was started ends before the buffers go; the first error is the one that counts. */
     sluice_request **const request[] = {&c->write[0], &c->write[1], &c->read[0], &c->read[1]};
     sluice_reason why;
@@ -327,10 +354,7 @@ int sluice_copy_share(sluice_array *dst, sluice_array *src, const sluice_copy_op
     copier c = {.o = *o, .rank = rank, .size = size};
     int err = prepare(&c, dst, src);
     if (err) return err;
-    for (int a = 0; a < c.naxes; a++)
-        if (c.n[a] == 0) return 0; /* and the other extents need have no product */
-    c.total = c.elem;
-    for (int a = 0; a < c.naxes; a++) c.total *= c.n[a]; /* fits: the arrays do */
+    if (!measure(&c)) return 0;
     sluice_background_drain(src);
     sluice_background_drain(dst);
     c.src.limit = src->io.memory;
@@ -346,4 +370,55 @@ int sluice_copy(sluice_array *dst, sluice_array *src, const sluice_copy_options 
     sluice_copy_options o;
     int err = sluice_copy_settle(&o, given, src);
     return err ? err : sluice_copy_share(dst, src, &o, 0, 1);
+}
+
+/* ---- what it takes ---- */
+
+/* Contiguous pieces of a box in the files of one side. */
+static int count_runs(const side *s, const sluice_boxes *b, int64_t *runs) {
+    sluice_range range[SLUICE_MAX_DIMS];
+    sluice_set file = SLUICE_SET_EMPTY;
+    const sluice_array *a = s->array;
+    place(range, s, b);
+    int err = sluice_set_section(&file, &a->desc.shape, range, NULL);
+    if (!err && a->layout) {
+        sluice_pieces pieces;
+        err = sluice_split(&pieces, a->layout, &(sluice_io_part){&file, {NULL, NULL, 0, 0}}, 1);
+        for (int i = 0; i < pieces.n && !err; i++) *runs += sluice_set_nruns(pieces.part[i].file);
+        if (!err) sluice_split_free(&pieces);
+    } else if (!err) {
+        *runs += sluice_set_nruns(&file);
+    }
+    sluice_set_free(&file);
+    return err;
+}
+
+int sluice_copy_foretell(sluice_copy_cost *out, sluice_array *dst, sluice_array *src, const sluice_copy_options *o,
+                         int size) {
+    enum { SAMPLES = 64 };
+    copier c = {.o = *o, .size = size};
+    division v;
+    int err = prepare(&c, dst, src);
+    *out = (sluice_copy_cost){0};
+    if (err || !measure(&c)) return err;
+    err = divide(&c, &v);
+    if (err) return err;
+    sluice_boxes b = all(&c);
+    if (v.turned)
+        choose_tiles(&c, &b, v.tile / c.elem);
+    else
+        sluice_boxes_choose(&b, c.src.axis, c.dst.axis, v.tile / c.elem, 1);
+    const int64_t n = sluice_boxes_count(&b), samples = sluice_min(n, SAMPLES);
+    *out = (sluice_copy_cost){.bytes = c.total, .boxes = n};
+    for (int64_t i = 0; i < samples && !err; i++) {
+        sluice_boxes_seek(&b, i * (n / samples)); /* up to some at the end */
+        sluice_boxes part = v.turned ? strips_of(&c, &b, v.strip / c.elem) : b;
+        bool more = v.turned ? sluice_boxes_first(&part) : true;
+        for (; more && !err; more = v.turned && sluice_boxes_next(&part)) err = count_runs(&c.src, &part, &out->reads);
+        if (!err) err = count_runs(&c.dst, &b, &out->writes);
+        out->box = sluice_max(out->box, sluice_boxes_volume(&b) * c.elem);
+    }
+    out->reads = (int64_t)((double)out->reads * (double)n / (double)samples);
+    out->writes = (int64_t)((double)out->writes * (double)n / (double)samples);
+    return err ? sluice_errmsg_fail(err, "copy %s: %s", src->io.store->name, sluice_strerror(err)) : 0;
 }

@@ -58,4 +58,13 @@ int sluice_copy_settle(sluice_copy_options *o, const sluice_copy_options *given,
  * destination. The boxes depend on the options and on `size` alone. Progress is told of this share and of all bytes. */
 int sluice_copy_share(sluice_array *dst, sluice_array *src, const sluice_copy_options *o, int rank, int size);
 
+/* copy.c. Pure. What a copy by `size` processes takes: boxes of at most so many bytes, which are rounds of reading and
+ * writing, and contiguous requests to the files of either side, counted in some of the boxes if there are many. The
+ * destination need be no more than a description, a layout and the source's store. */
+typedef struct sluice_copy_cost {
+    int64_t bytes, boxes, box, reads, writes;
+} sluice_copy_cost;
+int sluice_copy_foretell(sluice_copy_cost *out, sluice_array *dst, sluice_array *src, const sluice_copy_options *o,
+                         int size);
+
 #endif
