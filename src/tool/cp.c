@@ -10,9 +10,8 @@
 #include <sys/stat.h>
 
 enum {
-    HANDLE = 32,       /* one of so many parts of the memory is a handle's own */
-    CHUNK = 256 << 20, /* bytes, at least, that are copied again after a kill; */
-    CHUNK_MEMORY = 4   /* and so many times the memory of all processes, for at its end they wait for each other */
+    HANDLE = 32, /* one of so many parts of the memory is a handle's own */
+    CHUNK = 16   /* times the memory of all processes is what a kill may cost; at its end they wait for each other */
 };
 
 /* What comes before the elements goes along from raw to raw. */
@@ -100,10 +99,11 @@ static sluice_boxes chunks(const plan *p, int64_t elements) {
 
 /* The new name, and whether there is a copy that goes on; all processes then know what is done. */
 static bool start(const plan *p, const char *path, char *partial, journal_state *s) {
-    const int64_t least = p->o->memory * ranks_size() * CHUNK_MEMORY;
     bool fresh = true;
     *s = (journal_state){.from = identify(p->from), .to = describe(p)};
-    s->chunk = (least > CHUNK ? least : CHUNK) / p->d.shape.elem;
+    int64_t bytes;
+    if (!sluice_mul(p->o->memory, (int64_t)CHUNK * ranks_size(), &bytes)) bytes = INT64_MAX;
+    s->chunk = bytes / p->d.shape.elem;
     if (s->chunk < 1) s->chunk = 1;
     bool empty = false;
     for (int i = 0; i < p->d.shape.ndims; i++) empty |= p->d.shape.dim[i] == 0;
