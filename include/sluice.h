@@ -172,6 +172,13 @@ typedef struct sluice_copy_options {
  * writing go on at the same time. -ECANCELED if it was stopped; what was written by then stays written. */
 int sluice_copy(sluice_array *dst, sluice_array *src, const sluice_copy_options *o);
 
+/* Collective. The same by all processes of the group that opened dst, each of them a share, with `memory` bytes for
+ * each: from any layout and order to any other, in one pass. All name the same sections and have src open, as a group
+ * or each for itself; the smallest memory counts for all. All return the same error and sentence; those on the node of
+ * the one that failed stop. Progress is called on all, and told of what the processes of the node have copied, and of
+ * all bytes (with several nodes: about as many as are this one's). On a handle of one process this is sluice_copy(). */
+int sluice_redistribute_all(sluice_array *dst, sluice_array *src, const sluice_copy_options *o);
+
 /* ---- Reuse ---------------------------------------------------------------------------------------------------- */
 
 /* Walking along a dimension with overlap, what is still in memory need not be read again. The plan of such a walk: set

@@ -148,6 +148,18 @@ static inline void case_draw_falls(layout_case *c, chance *r) {
     }
 }
 
+/* A random array, empty ones too. */
+static inline void case_draw_shape(layout_case *c, chance *r) {
+    static const int64_t elem[] = {1, 2, 4, 8, 12, 3};
+    sluice_shape *s = &c->shape;
+    *s = (sluice_shape){.ndims = (int)chance_low(r, 1, 4), .elem = elem[chance_draw(r, 0, 5)]};
+    s->order = chance_once_in(r, 2) ? SLUICE_COLUMN_MAJOR : SLUICE_ROW_MAJOR;
+    for (int d = 0; d < s->ndims; d++) {
+        static const int64_t most[] = {0, 200, 18, 7, 4};
+        s->dim[d] = chance_once_in(r, 30) ? 0 : chance_draw(r, 1, most[s->ndims]);
+    }
+}
+
 /* A layout for the array that c->shape says, in c->text; who has which byte is not found out yet. */
 static inline void case_draw_layout(layout_case *c, chance *r) {
     const sluice_shape *s = &c->shape;
@@ -191,16 +203,9 @@ static inline void case_choose(layout_case *c, int which) {
     case_deal(c);
 }
 
-/* A layout of a random array, empty ones too. */
+/* A layout of a random array. */
 static inline void case_draw(layout_case *c, chance *r) {
-    static const int64_t elem[] = {1, 2, 4, 8, 12, 3};
-    sluice_shape *s = &c->shape;
-    *s = (sluice_shape){.ndims = (int)chance_low(r, 1, 4), .elem = elem[chance_draw(r, 0, 5)]};
-    s->order = chance_once_in(r, 2) ? SLUICE_COLUMN_MAJOR : SLUICE_ROW_MAJOR;
-    for (int d = 0; d < s->ndims; d++) {
-        static const int64_t most[] = {0, 200, 18, 7, 4};
-        s->dim[d] = chance_once_in(r, 30) ? 0 : chance_draw(r, 1, most[s->ndims]);
-    }
+    case_draw_shape(c, r);
     case_draw_layout(c, r);
     case_deal(c);
 }

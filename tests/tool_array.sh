@@ -502,7 +502,7 @@ for signal in TERM INT HUP KILL; do
     env --default-signal=INT "$SLUICE_BIN" cp large.npy target.npy --order F --force --memory 1M >out 2>err &
     pid=$!
     for ((i = 0; i < 2000; i++)); do
-        [ -z "$(find . -maxdepth 1 -name '.sluice*' -size +0)" ] || break
+        [ -z "$(find . -maxdepth 1 -name '.target*.partial' -size +0)" ] || break
         sleep 0.005
     done
     kill -$signal $pid 2>/dev/null || fail "cp was over before the signal"
@@ -510,8 +510,8 @@ for signal in TERM INT HUP KILL; do
     got=$?
     [ $got = $((128 + $(kill -l $signal))) ] || fail "SIG$signal: status $got"
     cmp a.npy target.npy || fail "SIG$signal: the old file has changed"
-    [ $signal = KILL ] || [ -z "$(find . -name '.sluice*')" ] || fail "SIG$signal: $(find . -name '.sluice*') stays"
-    rm -f .sluice*
+    [ $signal = KILL ] || [ -z "$(find . -name '.target*')" ] || fail "SIG$signal: $(find . -name '.target*') stays"
+    rm -f .target*
 done
 
 # ---- the progress bar: on a terminal, after a second, and gone in the end ----
@@ -522,7 +522,7 @@ import glob, os, pty, signal, sys, time
 pid, fd = pty.fork()
 if pid == 0:
     os.execv(sys.argv[1], sys.argv[1:])
-while not glob.glob('.sluice*'):
+while not glob.glob('.target*.partial'):
     time.sleep(0.001)
 os.kill(pid, signal.SIGSTOP)
 time.sleep(1.2)

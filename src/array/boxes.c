@@ -43,6 +43,28 @@ bool sluice_boxes_next(sluice_boxes *b) {
     return false;
 }
 
+/* Of boxes along an axis. */
+static int64_t along(const sluice_boxes *b, int a) {
+    const int64_t extent = b->hi[a] - b->lo[a];
+    return extent > 0 ? sluice_ceil_div(extent + b->less[a], b->size[a]) : 0;
+}
+
+int64_t sluice_boxes_count(const sluice_boxes *b) {
+    int64_t n = 1;
+    for (int a = 0; a < b->naxes; a++) n *= along(b, a);
+    return n;
+}
+
+void sluice_boxes_seek(sluice_boxes *b, int64_t k) {
+    for (int i = 0; i < b->naxes; i++) {
+        const int a = b->axis[i];
+        const int64_t n = along(b, a), index = k % n;
+        b->at[a] = b->lo[a] + sluice_max(0, index * b->size[a] - b->less[a]);
+        fit(b, a);
+        k /= n;
+    }
+}
+
 int64_t sluice_boxes_volume(const sluice_boxes *b) {
     int64_t n = 1;
     for (int a = 0; a < b->naxes; a++) n *= b->n[a];

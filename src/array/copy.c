@@ -22,7 +22,10 @@ enum {
     LEAST_MEMORY = 64 << 10,
     LEAST_OWN = 4096,  /* of a handle */
     STRIP = 512 << 10, /* stays in a second-level cache, and is worth waking a thread */
-    PIECE = 4 << 20,   /* same order: third level */
+    PIECE = 4 << 20,   /* same order: third level; */
+    SPAN = 256 << 10,  /* but so much of every subfile, for a subfile is read and written in one go */
+    LEAST_BOX = 512,   /* bytes in a box of a share */
+    BOXES = 4,         /* of a process, at least, so that shares are about equal */
     WIDE = 256,        /* bytes of a strip along the axis that is fastest in the destination: whole lines, and some */
     WEIGHT = 2,        /* measured: shorter runs cost more when written than when read */
     LINE = 64          /* buffers start with a cache line */
@@ -43,6 +46,7 @@ typedef struct copier {
     int64_t n[SLUICE_MAX_DIMS], elem;
     sluice_copy_options o;
     int64_t done, total;
+    int rank, size; /* which share of the boxes is copied */
     unsigned char *memory;
     unsigned char *tile[2], *strip[2];
     sluice_request *write[2], *read[2];
@@ -88,16 +92,21 @@ static bool same_type(const sluice_desc *a, const sluice_desc *b) {
     return a->shape.elem == b->shape.elem && (!strcmp(a->type, b->type) || *a->type == 'V' || *b->type == 'V');
 }
 
-static int prepare(copier *c, sluice_array *dst, sluice_array *src, const sluice_copy_options *given) {
+int sluice_copy_settle(sluice_copy_options *o, const sluice_copy_options *given, const sluice_array *src) {
+    *o = (sluice_copy_options){0};
+    if (given) memcpy(o, given, given->size && given->size < sizeof *o ? given->size : sizeof *o);
+    if (o->memory == 0) o->memory = DEFAULT_MEMORY;
+    if (given && given->size > sizeof *o)
+        return sluice_errmsg_fail(SLUICE_E_ARGUMENT, "options of %zu bytes, made for a newer Sluice", given->size);
+    if (o->memory < LEAST_MEMORY)
+        return sluice_errmsg_fail(SLUICE_E_ARGUMENT, "copy %s: a memory limit of %lld bytes; the least is %d",
+                                  src->io.store->name, (long long)o->memory, LEAST_MEMORY);
+    return 0;
+}
+
+static int prepare(copier *c, sluice_array *dst, sluice_array *src) {
     const char *name = src->io.store->name;
     int64_t into[SLUICE_MAX_DIMS];
-    if (given) memcpy(&c->o, given, given->size && given->size < sizeof c->o ? given->size : sizeof c->o);
-    if (c->o.memory == 0) c->o.memory = DEFAULT_MEMORY;
-    if (given && given->size > sizeof c->o)
-        return sluice_errmsg_fail(SLUICE_E_ARGUMENT, "options of %zu bytes, made for a newer Sluice", given->size);
-    if (c->o.memory < LEAST_MEMORY)
-        return sluice_errmsg_fail(SLUICE_E_ARGUMENT, "copy %s: a memory limit of %lld bytes; the least is %d", name,
-                                  (long long)c->o.memory, LEAST_MEMORY);
     if (dst == src) return sluice_errmsg_fail(SLUICE_E_ARGUMENT, "copy %s: to itself", name);
     if (!same_type(&dst->desc, &src->desc))
         return sluice_errmsg_fail(SLUICE_E_ARGUMENT, "copy %s: elements are %s, in %s %s", name, src->desc.type,
@@ -114,6 +123,15 @@ static int prepare(copier *c, sluice_array *dst, sluice_array *src, const sluice
     return 0;
 }
 
+/* The bytes of it; 0: the other extents need have no product. */
+static int64_t measure(copier *c) {
+    c->total = c->elem;
+    for (int a = 0; a < c->naxes; a++)
+        if (c->n[a] == 0) c->total = 0;
+    for (int a = 0; a < c->naxes; a++) c->total *= c->total ? c->n[a] : 1; /* fits: the arrays do */
+    return c->total;
+}
+
 /* ---- boxes of it ---- */
 
 /* The walk over all of it, in the order of the destination. */
@@ -122,6 +140,14 @@ static sluice_boxes all(const copier *c) {
     memcpy(b.axis, c->dst.axis, sizeof b.axis);
     memcpy(b.hi, c->n, sizeof b.hi);
     return b;
+}
+
+/* Goes to the first box of the share, and returns how many there are in it. */
+static int64_t enter_share(const copier *c, sluice_boxes *b) {
+    const int64_t n = sluice_boxes_count(b), each = n / c->size, more = n % c->size;
+    const int64_t first = c->rank * each + sluice_min(c->rank, more), count = each + (c->rank < more);
+    if (count) sluice_boxes_seek(b, first);
+    return count;
 }
 
 /* The walk over the strips of a tile, in the order of the source. */
@@ -184,7 +210,7 @@ static int copy_pieces(copier *c, int64_t most) {
     sluice_boxes b = all(c);
     int err = 0, turn = 0;
     sluice_boxes_choose(&b, c->src.axis, c->dst.axis, most, 1);
-    for (bool more = sluice_boxes_first(&b); more && !err; more = sluice_boxes_next(&b), turn = !turn) {
+    for (int64_t left = enter_share(c, &b); left && !err; left--, sluice_boxes_next(&b), turn = !turn) {
         sluice_range range[SLUICE_MAX_DIMS];
         place(range, &c->src, &b);
         err = finish(&c->write[turn]);
@@ -220,27 +246,33 @@ static void align(const copier *c, sluice_boxes *tile) {
     tile->less[a] = start / c->elem;
 }
 
+static void choose_tiles(const copier *c, sluice_boxes *tile, int64_t most) {
+    sluice_boxes_choose(tile, c->src.axis, c->dst.axis, most, WEIGHT);
+    align(c, tile);
+}
+
 /* Other order. The strips of all tiles are one sequence, so that reading goes on from tile to tile. */
 static int copy_tiles(copier *c, int64_t most_tile, int64_t most_strip) {
     sluice_boxes tile = all(c), strip, next_tile, next_strip;
     int err = 0, into = 0, turn = 0;
-    sluice_boxes_choose(&tile, c->src.axis, c->dst.axis, most_tile, WEIGHT);
-    align(c, &tile);
-    bool more = sluice_boxes_first(&tile);
+    choose_tiles(c, &tile, most_tile);
+    int64_t left = enter_share(c, &tile);
+    if (!left) return 0;
     strip = strips_of(c, &tile, most_strip);
     sluice_boxes_first(&strip);
-    if (more) err = start(&c->read[0], &c->src, &strip, c->strip[0], false);
-    while (more && !err) {
+    err = start(&c->read[0], &c->src, &strip, c->strip[0], false);
+    while (left && !err) {
         next_tile = tile;
         next_strip = strip;
         const bool last = !sluice_boxes_next(&next_strip);
         if (last) {
-            more = sluice_boxes_next(&next_tile);
+            left--;
+            sluice_boxes_next(&next_tile);
             next_strip = strips_of(c, &next_tile, most_strip);
             sluice_boxes_first(&next_strip);
         }
         err = finish(&c->read[turn]);
-        if (!err && more) err = start(&c->read[!turn], &c->src, &next_strip, c->strip[!turn], false);
+        if (!err && left) err = start(&c->read[!turn], &c->src, &next_strip, c->strip[!turn], false);
         if (!err) err = finish(&c->write[into]); /* of the tile before last; only its first strip waits */
         if (err) break;
         turn_strip(c, c->tile[into], c->strip[turn], &tile, &strip);
@@ -256,31 +288,54 @@ static int copy_tiles(copier *c, int64_t most_tile, int64_t most_strip) {
     return err;
 }
 
-/* Divides the memory: buffers of two sizes, two of each, and the handles' own. */
-static int copy_within(copier *c) {
-    const bool turned = c->naxes > 1 && c->src.axis[0] != c->dst.axis[0];
-    const int64_t own = sluice_max(c->o.memory / 32, LEAST_OWN), lines = 4 * LINE, room = c->o.memory - 2 * own - lines;
-    int64_t strip = turned ? sluice_min(sluice_max(STRIP, c->elem), room / 16) : 0;
-    int64_t tile = turned ? room / 2 - strip : sluice_min(sluice_max(PIECE, c->elem), room / 2);
-    if ((turned ? strip : tile) < c->elem)
+static int64_t subfiles(const sluice_array *a) { return a->layout ? a->layout->n : 1; }
+
+/* The most bytes of a box of a share, where alone it might have so many. */
+static int64_t fair(const copier *c, int64_t most) {
+    const int64_t even = sluice_max(c->total / c->size / BOXES, sluice_max(LEAST_BOX, c->elem));
+    return c->size > 1 ? sluice_min(most, even) : most;
+}
+
+/* The memory: buffers of two sizes, two of each, and the handles' own. */
+typedef struct division {
+    bool turned;
+    int64_t own, tile, strip;
+} division;
+
+static int divide(const copier *c, division *v) {
+    v->turned = c->naxes > 1 && c->src.axis[0] != c->dst.axis[0];
+    v->own = sluice_max(c->o.memory / 32, LEAST_OWN);
+    const int64_t room = c->o.memory - 2 * v->own - 4 * LINE;
+    const int64_t spans = SPAN * sluice_max(subfiles(c->src.array), subfiles(c->dst.array));
+    const int64_t piece = sluice_max(sluice_max(PIECE, spans), c->elem);
+    v->strip = v->turned ? sluice_min(sluice_max(STRIP, c->elem), room / 16) : 0;
+    v->tile = v->turned ? room / 2 - v->strip : sluice_min(piece, room / 2);
+    if ((v->turned ? v->strip : v->tile) < c->elem)
         return sluice_errmsg_fail(SLUICE_E_ARGUMENT, "copy %s: elements of %lld bytes do not fit into %lld of memory",
                                   c->src.array->io.store->name, (long long)c->elem, (long long)c->o.memory);
-    strip = sluice_min(strip, c->total);
-    tile = sluice_min(tile, c->total);
-    c->memory = sluice_mem_alloc((size_t)(2 * (tile + strip) + lines), 1);
+    v->strip = sluice_min(v->strip, c->total);
+    v->tile = fair(c, sluice_min(v->tile, c->total));
+    return 0;
+}
+
+static int copy_within(copier *c) {
+    division v;
+    int err = divide(c, &v);
+    if (err) return err;
+    c->memory = sluice_mem_alloc((size_t)(2 * (v.tile + v.strip) + 4 * LINE), 1);
     if (!c->memory)
         return sluice_errmsg_fail(-ENOMEM, "copy %s: no memory for buffers of %lld bytes", c->src.array->io.store->name,
-                                  (long long)(2 * (tile + strip)));
+                                  (long long)(2 * (v.tile + v.strip)));
     unsigned char *p = c->memory;
     unsigned char **const buffer[] = {&c->tile[0], &c->tile[1], &c->strip[0], &c->strip[1]};
     for (int i = 0; i < 4; i++) {
         p += (LINE - (uintptr_t)p % LINE) % LINE;
         *buffer[i] = p;
-        p += i < 2 ? tile : strip;
+        p += i < 2 ? v.tile : v.strip;
     }
-    sluice_io_limit(&c->src.array->io, sluice_min(c->src.limit, own));
-    sluice_io_limit(&c->dst.array->io, sluice_min(c->dst.limit, own));
-    int err = turned ? copy_tiles(c, tile / c->elem, strip / c->elem) : copy_pieces(c, tile / c->elem);
+    sluice_io_limit(&c->src.array->io, sluice_min(c->src.limit, v.own));
+    sluice_io_limit(&c->dst.array->io, sluice_min(c->dst.limit, v.own));
+    err = v.turned ? copy_tiles(c, v.tile / c->elem, v.strip / c->elem) : copy_pieces(c, v.tile / c->elem);
     /* Everything that was started ends before the buffers go; the first error is the one that counts. */
     sluice_request **const request[] = {&c->write[0], &c->write[1], &c->read[0], &c->read[1]};
     sluice_reason why;
@@ -295,14 +350,11 @@ static int copy_within(copier *c) {
     return err ? sluice_errmsg_set(&why) : 0;
 }
 
-int sluice_copy(sluice_array *dst, sluice_array *src, const sluice_copy_options *o) {
-    copier c = {.elem = 0};
-    int err = prepare(&c, dst, src, o);
+int sluice_copy_share(sluice_array *dst, sluice_array *src, const sluice_copy_options *o, int rank, int size) {
+    copier c = {.o = *o, .rank = rank, .size = size};
+    int err = prepare(&c, dst, src);
     if (err) return err;
-    for (int a = 0; a < c.naxes; a++)
-        if (c.n[a] == 0) return 0; /* and the other extents need have no product */
-    c.total = c.elem;
-    for (int a = 0; a < c.naxes; a++) c.total *= c.n[a]; /* fits: the arrays do */
+    if (!measure(&c)) return 0;
     sluice_background_drain(src);
     sluice_background_drain(dst);
     c.src.limit = src->io.memory;
@@ -312,4 +364,61 @@ int sluice_copy(sluice_array *dst, sluice_array *src, const sluice_copy_options 
     sluice_io_limit(&dst->io, c.dst.limit);
     sluice_mem_free(c.memory);
     return err;
+}
+
+int sluice_copy(sluice_array *dst, sluice_array *src, const sluice_copy_options *given) {
+    sluice_copy_options o;
+    int err = sluice_copy_settle(&o, given, src);
+    return err ? err : sluice_copy_share(dst, src, &o, 0, 1);
+}
+
+/* ---- what it takes ---- */
+
+/* Contiguous pieces of a box in the files of one side. */
+static int count_runs(const side *s, const sluice_boxes *b, int64_t *runs) {
+    sluice_range range[SLUICE_MAX_DIMS];
+    sluice_set file = SLUICE_SET_EMPTY;
+    const sluice_array *a = s->array;
+    place(range, s, b);
+    int err = sluice_set_section(&file, &a->desc.shape, range, NULL);
+    if (!err && a->layout) {
+        sluice_pieces pieces;
+        err = sluice_split(&pieces, a->layout, &(sluice_io_part){&file, {NULL, NULL, 0, 0}}, 1);
+        for (int i = 0; i < pieces.n && !err; i++) *runs += sluice_set_nruns(pieces.part[i].file);
+        if (!err) sluice_split_free(&pieces);
+    } else if (!err) {
+        *runs += sluice_set_nruns(&file);
+    }
+    sluice_set_free(&file);
+    return err;
+}
+
+int sluice_copy_foretell(sluice_copy_cost *out, sluice_array *dst, sluice_array *src, const sluice_copy_options *o,
+                         int size) {
+    enum { SAMPLES = 64 };
+    copier c = {.o = *o, .size = size};
+    division v;
+    int err = prepare(&c, dst, src);
+    *out = (sluice_copy_cost){0};
+    if (err || !measure(&c)) return err;
+    err = divide(&c, &v);
+    if (err) return err;
+    sluice_boxes b = all(&c);
+    if (v.turned)
+        choose_tiles(&c, &b, v.tile / c.elem);
+    else
+        sluice_boxes_choose(&b, c.src.axis, c.dst.axis, v.tile / c.elem, 1);
+    const int64_t n = sluice_boxes_count(&b), samples = sluice_min(n, SAMPLES);
+    *out = (sluice_copy_cost){.bytes = c.total, .boxes = n};
+    for (int64_t i = 0; i < samples && !err; i++) {
+        sluice_boxes_seek(&b, i * (n / samples)); /* up to some at the end */
+        sluice_boxes part = v.turned ? strips_of(&c, &b, v.strip / c.elem) : b;
+        bool more = v.turned ? sluice_boxes_first(&part) : true;
+        for (; more && !err; more = v.turned && sluice_boxes_next(&part)) err = count_runs(&c.src, &part, &out->reads);
+        if (!err) err = count_runs(&c.dst, &b, &out->writes);
+        out->box = sluice_max(out->box, sluice_boxes_volume(&b) * c.elem);
+    }
+    out->reads = (int64_t)((double)out->reads * (double)n / (double)samples);
+    out->writes = (int64_t)((double)out->writes * (double)n / (double)samples);
+    return err ? sluice_errmsg_fail(err, "copy %s: %s", src->io.store->name, sluice_strerror(err)) : 0;
 }

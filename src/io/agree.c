@@ -31,6 +31,8 @@ typedef struct slot {
 struct sluice_bell {
     _Atomic uint32_t present, page, full; /* full: the page for which all have come; the leader waits for it */
     _Atomic uint32_t asleep;
+    _Atomic int64_t sum; /* the meter */
+    _Atomic bool stop;
     slot all; /* the answer */
     slot slots[];
 };
@@ -164,3 +166,12 @@ int sluice_agree_on(sluice_group *g, int64_t call, int error, sluice_reason *why
     return sluice_refuse(why, SLUICE_E_MISMATCH, -1,
                          "processes make different collective calls, or name different distributions");
 }
+
+void sluice_meter_start(sluice_group *g) {
+    atomic_store(&g->bell->sum, 0);
+    atomic_store(&g->bell->stop, false);
+}
+
+int64_t sluice_meter_add(sluice_group *g, int64_t n) { return atomic_fetch_add(&g->bell->sum, n) + n; }
+void sluice_meter_stop(sluice_group *g) { atomic_store(&g->bell->stop, true); }
+bool sluice_meter_stopped(const sluice_group *g) { return atomic_load(&g->bell->stop); }

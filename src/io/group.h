@@ -65,8 +65,15 @@ int sluice_agree(sluice_group *g, int error, sluice_reason *why, int64_t *least,
 
 /* agree.c. Collective. The same at the start of a call, first of all about which call it is, with two numbers less:
  * SLUICE_E_MISMATCH if they do not all make the same. Transfers have numbers >= 0. */
-enum { SLUICE_CALL_SYNC = -1, SLUICE_CALL_RESIZE = -2, SLUICE_CALL_CLOSE = -3 };
+enum { SLUICE_CALL_SYNC = -1, SLUICE_CALL_RESIZE = -2, SLUICE_CALL_CLOSE = -3, SLUICE_CALL_COPY = -4 };
 int sluice_agree_on(sluice_group *g, int64_t call, int error, sluice_reason *why, int64_t *least, int n);
+
+/* agree.c. Local. While the processes of a node work, each for itself: a sum to which they add, and which is returned;
+ * and a wish to stop, of whoever can do no more. Between two agreements one of them starts it anew. */
+void sluice_meter_start(sluice_group *g);
+int64_t sluice_meter_add(sluice_group *g, int64_t n);
+void sluice_meter_stop(sluice_group *g);
+bool sluice_meter_stopped(const sluice_group *g);
 
 /* agree.c. Collective on the node. All are here. */
 void sluice_group_meet(sluice_group *g);

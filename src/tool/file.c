@@ -1,5 +1,6 @@
 /* file.c: arrays in files, as the command is told of them: an .npy file says itself what it holds, a raw one is
  * described by --shape, --type, --order and --header. Which of the two a file is, its first bytes say. */
+#include "array/array.h"
 #include "tool/tool.h"
 #include <errno.h>
 #include <fcntl.h>
@@ -33,17 +34,22 @@ static void describe(sluice_desc *d, const options *o, file_role role) {
 sluice_array *file_open(const options *o, const char *path, file_role role, int mode, int64_t memory) {
     sluice_array *a;
     sluice_desc raw;
-    const sluice_options how = {.size = sizeof how, .memory = memory, .no_map = role != FILE_ONLY};
+    const sluice_options how = {
+        .size = sizeof how, .memory = memory, .no_map = role != FILE_ONLY, .bindings = o->bindings};
     if (!*path) report_usage("'' is not the name of a file");
     const bool given = !is_npy(path, o->shape);
     if (given) describe(&raw, o, role);
-    const int error = sluice_open(&a, path, mode, given ? &raw : NULL, &how);
+    const int error = ranks_open(&a, path, mode, given ? &raw : NULL, &how);
     if (error == -EINVAL) report_usage("%s", sluice_errmsg()); /* no regular file */
     report_array(error);
     return a;
 }
 
-bool file_raw(const sluice_array *a) { return sluice_describe(a)->format == SLUICE_RAW; }
+bool file_raw(const sluice_array *a) { return !a->container && a->desc.format == SLUICE_RAW; }
+
+bool file_contains(const options *o, const char *path) {
+    return sluice_contain_wanted(path, &(sluice_options){.layout = o->layout});
+}
 
 void file_unused(const options *o, const char *letters) {
     const struct {
@@ -59,7 +65,7 @@ void file_unused(const options *o, const char *letters) {
     };
     for (size_t i = 0; i < sizeof option / sizeof *option; i++)
         if (option[i].given && strchr(letters, option[i].letter))
-            report_usage("--%s describes a raw file, but an .npy file says itself what it holds", option[i].name);
+            report_usage("--%s describes a raw file, but this one says itself what it holds", option[i].name);
 }
 
 sluice_format file_format(const options *o, const char *path) {

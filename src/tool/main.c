@@ -16,7 +16,7 @@ static const entry table[] = {
     {"info", "says what array is in a file", &info_command, NULL},
     {"read", "prints a section of an array, or copies it to a new file", &read_command, NULL},
     {"write", "writes a file into a section of an array", &write_command, NULL},
-    {"cp", "copies an array: other format, other storage order, only a section", &cp_command, NULL},
+    {"cp", "copies an array: other format, layout or storage order, or only a section; in parallel", &cp_command, NULL},
     {"diff", "compares two arrays element by element", &diff_command, NULL},
     {"fill", "sets the elements of an array", &fill_command, NULL},
     {"explain", "what a section of an array means for the file and for processes", &explain_command, NULL},
@@ -96,7 +96,8 @@ static int run(int argc, char **argv) {
 int main(int argc, char **argv) {
     signal(SIGPIPE, SIG_DFL); /* whoever started us may ignore it; a reader that leaves ends us quietly */
     signal(SIGXFSZ, SIG_IGN); /* a limit on the size of files is an error of the write like any other */
+    if (argc > 1 && !strcmp(argv[1], "cp")) ranks_start(); /* the one command that several can share */
     const int status = argc ? run(argc - 1, argv + 1) : 2;
     report_flush();
-    return status;
+    ranks_end(status);
 }

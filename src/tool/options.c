@@ -43,6 +43,11 @@ static const struct {
     {'m', "memory", "BYTES", "most memory for buffers (default: 64M)"},
     {'f', "force", NULL, "replace a file that is there, once the new one is complete"},
     {'j', "json", NULL, "print JSON"},
+    {'L', "layout", "LAYOUT", "a container, with subfiles like this: rows:4, tiles:256x256:6, striped:1M:8, ..."},
+    {'g', "targets", "a,b", "names of the targets on which its subfiles lie in turn (default: in its own folder)"},
+    {'b', "bind", "a=/x,b=/y", "where targets are (default: as $SLUICE_TARGETS says)"},
+    {'u', "resume", NULL, "go on with a copy that was interrupted, and keep this one if it is"},
+    {'x', "explain", NULL, "say what it would cost, and do nothing"},
 };
 enum {
     TABLE = sizeof table / sizeof *table,
@@ -123,6 +128,11 @@ static void set_option(options *o, char letter, const char *value) {
         break;
     case 'f': o->force = true; break;
     case 'j': o->json = true; break;
+    case 'L': o->layout = value; break;
+    case 'g': o->targets = value; break;
+    case 'b': o->bindings = value; break;
+    case 'u': o->resume = true; break;
+    case 'x': o->explain = true; break;
     }
 }
 

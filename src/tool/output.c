@@ -2,7 +2,8 @@
  *
  * A file is made under another name in its folder, written, made permanent, and then given its name in one step, which
  * replaces what had the name before. However the program ends before that step, the old file is as it was, and the new
- * one is removed: at exit, and by the signals that ask a program to end.
+ * one is removed: at exit, and by the signals that ask a program to end. A copy that is to be resumed stays, and a
+ * container stays after a signal, for there is more to remove than a handler may do.
  */
 #include "tool/tool.h"
 #include <errno.h>
@@ -17,18 +18,26 @@
 static struct {
     char *name, *temporary, *folder; /* where it is to be, where it is, in which folder both are */
     const char *written;             /* as the user wrote it */
-    bool force;
+    const char *bindings;
+    bool force, container, keep;
+    mode_t mode;                   /* of a file that is replaced by one that the library made; 0: as it is */
     volatile sig_atomic_t pending; /* the temporary file exists */
 } out;
 
+static int remove_partial(void) {
+    if (out.container) return sluice_container_delete(out.temporary, out.bindings, NULL);
+    return unlink(out.temporary) ? -errno : 0;
+}
+
 static void give_up(void) {
-    if (!out.pending) return;
+    if (!out.pending || out.keep) return;
     out.pending = 0;
-    unlink(out.temporary);
+    remove_partial();
+    journal_remove();
 }
 
 static void end_by_signal(int number) {
-    give_up();
+    if (!out.container) give_up();
     signal(number, SIG_DFL);
     raise(number);
 }
@@ -75,7 +84,16 @@ static mode_t look(const char *path, bool force) {
     return st.st_mode & 07777;
 }
 
-const char *output_start(const char *path, bool force) {
+/* The name without slashes at its end, for a container may be written with one. */
+static char *trim(const char *path) {
+    char *name = own(path);
+    size_t len = strlen(name);
+    while (len > 1 && name[len - 1] == '/') name[--len] = 0;
+    return name;
+}
+
+/* Where it is to be, and the folder of that; returns its permissions. */
+static mode_t place(const char *path, bool force) {
     out.written = path;
     out.force = force;
     const mode_t mode = look(path, force);
@@ -83,6 +101,11 @@ const char *output_start(const char *path, bool force) {
     out.folder = own(slash ? out.name : ".");
     if (slash) out.folder[slash == out.name ? 1 : slash - out.name] = 0;
     if (!*path || (slash && !slash[1])) report_usage("'%s' is not the name of a file", path);
+    return mode;
+}
+
+const char *output_start(const char *path, bool force) {
+    const mode_t mode = place(path, force);
     out.temporary = join(out.folder, ".sluice-XXXXXX");
     atexit(give_up);
     watch_signals();
@@ -97,28 +120,80 @@ const char *output_start(const char *path, bool force) {
     return out.temporary;
 }
 
+/* The writer of what is there is gone, or it would hold the journal. */
+static void unlock_partial(void) {
+    sluice_reason why;
+    const int folder = open(out.temporary, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (folder < 0) return;
+    const int error = sluice_claim_take(folder, out.temporary, &why);
+    if (error && error != -EOWNERDEAD) report_failure("%s", why.text);
+    sluice_claim_drop(folder);
+    close(folder);
+}
+
+static void restart(void) {
+    const int error = remove_partial();
+    if (error) report_failure("remove %s: %s", out.temporary, sluice_strerror(error));
+}
+
+static char *beside(const char *suffix) {
+    const char *slash = strrchr(out.name, '/'), *name = slash ? slash + 1 : out.name;
+    char *hidden = report_alloc(strlen(name) + strlen(suffix) + 2, 1), *path;
+    sprintf(hidden, ".%s%s", name, suffix);
+    path = join(out.folder, hidden);
+    free(hidden);
+    return path;
+}
+
+const char *output_partial(const options *o, const char *path, journal_state *s, bool *fresh) {
+    struct stat st;
+    out.container = file_contains(o, path);
+    out.bindings = o->bindings;
+    out.keep = o->resume;
+    if (out.container && !lstat(path, &st)) report_usage("%s exists; a container is not replaced", path);
+    out.mode = place(out.container ? trim(path) : path, o->force);
+    if (access(out.name, F_OK)) out.mode = 0;
+    out.temporary = beside(".partial");
+    char *journal = beside(".journal");
+    journal_open(journal, path);
+    free(journal);
+    const bool there = !lstat(out.temporary, &st);
+    if (there && !o->resume && !o->force)
+        report_usage("an unfinished copy of %s is there, %s; --resume continues it, --force starts over", path,
+                     out.temporary);
+    if (there && out.container) unlock_partial();
+    *fresh = !there || !o->resume || !journal_read(s, path);
+    if (there && *fresh) restart();
+    atexit(give_up);
+    watch_signals();
+    out.pending = 1;
+    if (*fresh) journal_write(s);
+    return out.temporary;
+}
+
 /* Gives the file its name; without --force only if no one else has taken it meanwhile. */
 static int publish(void) {
-    if (out.force) return rename(out.temporary, out.name);
-    if (!renameat2(AT_FDCWD, out.temporary, AT_FDCWD, out.name, RENAME_NOREPLACE)) return 0;
-    if (errno != EINVAL && errno != ENOSYS) return -1;
-    return link(out.temporary, out.name) ? -1 : unlink(out.temporary); /* not every file system knows the other way */
+    if (out.mode && chmod(out.temporary, out.mode)) return -errno;
+    if (out.force && !out.container) return sluice_sys_rename(AT_FDCWD, out.temporary, out.name);
+    return sluice_sys_rename_new(AT_FDCWD, out.temporary, out.name);
 }
 
 void output_finish(sluice_array *a) {
     report_array(sluice_sync(a));
     report_array(sluice_close(a));
-    if (publish()) {
-        if (errno == EEXIST) report_usage("%s exists; --force replaces it", out.written);
-        report_failure("create %s: %s", out.written, strerror(errno));
-    }
+    if (!ranks_lead()) return;
+    const int error = publish();
+    if (error == -EEXIST) report_usage("%s exists; --force replaces it", out.written);
+    if (error) report_failure("create %s: %s", out.written, sluice_strerror(error));
     out.pending = 0;
+    journal_remove();
     const int folder = open(out.folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (folder < 0 || (fsync(folder) && errno != EINVAL)) report_failure("sync %s: %s", out.folder, strerror(errno));
     close(folder);
     free(out.name);
     free(out.temporary);
     free(out.folder);
+    ranks_led();
 }
 
 void output_name(char *line, size_t cap) {

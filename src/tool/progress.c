@@ -27,7 +27,7 @@ static double now(void) {
 void progress_start(const char *doing) {
     bar.doing = doing;
     bar.start = bar.shown = now();
-    bar.terminal = isatty(STDERR_FILENO);
+    bar.terminal = ranks_first() && isatty(STDERR_FILENO);
 }
 
 double progress_seconds(void) { return now() - bar.start; }

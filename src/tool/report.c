@@ -18,8 +18,8 @@ static _Noreturn void end(int status, const char *format, va_list args) {
     for (char *c = line; *c; c++)
         if ((unsigned char)*c < ' ' || *c == 127) *c = '?';
     fflush(stdout);
-    fprintf(stderr, "sluice: %s\n", line);
-    exit(status);
+    if (ranks_first()) fprintf(stderr, "sluice: %s\n", line);
+    ranks_end(status);
 }
 
 void report_usage(const char *format, ...) {

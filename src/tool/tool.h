@@ -3,7 +3,8 @@
  * main.c finds the command, options.c reads what follows it, notation.c turns arguments into sets and sections. Work on
  * sets: set.c, match.c, draw.c, explain.c, together.c. Work on arrays in files: create.c, info.c, read.c, cp.c (also
  * write), diff.c, fill.c, on top of file.c, which opens arrays, output.c, which makes new files whole or not at all,
- * element.c, which knows what an element says, and progress.c. report.c ends the program when something is wrong.
+ * journal.c, which knows how far a copy is, element.c, which knows what an element says, and progress.c. ranks.c lets
+ * several processes do one thing. report.c ends the program when something is wrong.
  * Everything wrong ends it at once, with one line on standard error: status 2 for what the user wrote, 1 for all else.
  * So no function here returns an error.
  */
@@ -121,6 +122,9 @@ typedef struct options {
     int64_t from_header; /* -1: not given */
     int64_t memory;
     bool force, json, iota;
+    /* of copies */
+    const char *layout, *targets, *bindings; /* NULL: not given */
+    bool resume, explain;
 } options;
 
 /* A command, and what its help says. options: the letters of the options that it takes (options.c). */
@@ -178,13 +182,62 @@ sluice_format file_format(const options *o, const char *path);
 /* The section that was written (NULL: all) of an array. */
 void file_section(sluice_range *range, const sluice_array *a, const char *text);
 
+/* Whether a new array of that name is to be a container. */
+bool file_contains(const options *o, const char *path);
+
+/* ---- ranks.c ---- */
+
+/* Starts MPI if mpiexec has started several of us; how many there are; whether this is the first, who speaks. */
+void ranks_start(void);
+int ranks_size(void);
+bool ranks_first(void);
+
+/* `if (ranks_lead()) { ...; ranks_led(); }`: the first does it, the others wait; if it ends the program there, so do
+ * they. share: all get what the first has. */
+bool ranks_lead(void);
+void ranks_led(void);
+void ranks_share(void *p, size_t n);
+
+/* The end of the program. All come here, or the first alone while the others wait. */
+_Noreturn void ranks_end(int status);
+
+/* sluice_open() and sluice_create(), by all together if there are several. */
+int ranks_open(sluice_array **a, const char *path, int mode, const sluice_desc *given, const sluice_options *o);
+int ranks_create(sluice_array **a, const char *path, const sluice_desc *d, const sluice_options *o);
+
+/* ---- journal.c, on the first process ---- */
+
+/* What a journal says: numbers that stand for the source and for what is made of it; elements in a chunk, chunks; '1'
+ * for what is done: [0] the new array is there, [k] chunk k of 1 ... n. */
+typedef struct journal_state {
+    uint64_t from, to;
+    int64_t chunk, n;
+    char *mark;
+} journal_state;
+
+/* Opens the journal, or makes one, and keeps others out. `written`: what the user calls the copy. */
+void journal_open(const char *path, const char *written);
+
+/* Reads it: true if the copy that is there can go on, and *s is then as it was left, chunks and all. Ends the program
+ * if from or to are others. */
+bool journal_read(journal_state *s, const char *written);
+
+/* Starts it anew, with nothing done; marks something as done; removes it. */
+void journal_write(journal_state *s);
+void journal_mark(journal_state *s, int64_t k);
+void journal_remove(void);
+
 /* ---- output.c ---- */
 
 /* A new file is made under another name in the same folder, and gets its own when it is complete. Until then, however
  * the program ends, what was there stays and nothing is left behind. */
 const char *output_start(const char *path, bool force); /* the other name; there is a file of that name */
 void output_finish(sluice_array *a);                    /* closes a, makes it permanent, gives it its name */
-void output_name(char *line, size_t cap);               /* in a message: the name that the user knows */
+
+/* The same for copies, which may be containers and are made in chunks: after a kill they can go on. Returns the other
+ * name; *fresh: there is nothing of that name yet, else what is there goes on where *s says. */
+const char *output_partial(const options *o, const char *path, journal_state *s, bool *fresh);
+void output_name(char *line, size_t cap); /* in a message: the name that the user knows */
 
 /* ---- progress.c ---- */
 
