@@ -21,6 +21,8 @@
  * was, and names the server, the subfile and the offset. What one process has written and been acknowledged, all
  * processes read.
  *
+ * A server in sluice_file_close() serves that file alone: one communicator has one served file at a time.
+ *
  * A server may use views itself. It then reaches its own subfiles directly, and serves others while it waits in calls
  * on the file, but not while it computes: no thread support is needed of MPI.
  */

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 bool sluice_contain_there(const char *path) {
     struct stat st;
@@ -39,22 +40,20 @@ static void free_subfiles(sluice_subfiles *s) {
     *s = (sluice_subfiles){0};
 }
 
-int sluice_contain_adopt(sluice_array **out, sluice_container *c, sluice_role role, const sluice_options *given,
+int sluice_contain_adopt(sluice_array **out, sluice_container *c, sluice_role role, const sluice_options *o,
                          sluice_reason *why) {
     const sluice_manifest *m = c->manifest;
     const sluice_layout *l = m->layout;
     const bool writable = c->mode != SLUICE_CONTAINER_READ;
-    sluice_options o = *given;
     sluice_store *store;
     sluice_subfiles subfiles;
-    if (writable && role == SLUICE_ALONE) o.exclusive = 1; /* the lock keeps all others out */
     int err = list_subfiles(&subfiles, m);
     if (!err) {
         err = sluice_store_open_join(&store, c->member, l->base, l->n, l->base[l->n], c->path);
         if (!err) {
             sluice_mem_free(c->member);
             c->member = NULL;
-            err = sluice_array_adopt(out, store, &m->desc, writable, &o);
+            err = sluice_array_adopt(out, store, &m->desc, writable, o);
             if (err) sluice_store_close(store);
         }
         if (err) free_subfiles(&subfiles);
@@ -63,6 +62,7 @@ int sluice_contain_adopt(sluice_array **out, sluice_container *c, sluice_role ro
     (*out)->container = c;
     (*out)->layout = l;
     (*out)->subfiles = subfiles;
+    if (writable && role == SLUICE_ALONE) (*out)->io.holder = getpid(); /* the lock keeps all others out */
     return 0;
 }
 
@@ -115,7 +115,10 @@ int sluice_contain_make(sluice_array **out, const sluice_place *p, const sluice_
     if (given->format == SLUICE_NPY) d.shape.header = 0;
     if (d.shape.header)
         return sluice_refuse(why, SLUICE_E_ARGUMENT, -1, "create %s: a container has no header", label.text);
-    int err = sluice_manifest_make(&m, &d, o->layout ? o->layout : "single", o->targets, NULL, &detail);
+    int err = sluice_desc_settle(&d, &detail);
+    if (!err && d.swapped)
+        err = sluice_refuse(&detail, SLUICE_E_ARGUMENT, -1, "new files have this machine's byte order");
+    if (!err) err = sluice_manifest_make(&m, &d, o->layout ? o->layout : "single", o->targets, NULL, &detail);
     if (err) return sluice_refuse(why, err, detail.pos, "create %s: %s", label.text, detail.text);
     err = sluice_container_create(p->path, m, o->bindings, why);
     sluice_manifest_free(m);

@@ -133,9 +133,9 @@ static int adopt_container(sluice_file **out, sluice_container *c, int mode, con
     const sluice_layout *l = c->manifest->layout;
     sluice_opening w = {.partition = {l->n, l->set, l->length, 0}, .path = path, .mode = mode};
     int err = sluice_parallel_prepare(&w, o, why);
-    if (!err) w.o.exclusive = mode == SLUICE_WRITE; /* the container's lock keeps all others out */
     if (!err) err = sluice_parallel_adopt(out, &w, c->member, why);
     if (err) return err;
+    for (int i = 0; i < l->n && mode == SLUICE_WRITE; i++) (*out)->io[i].holder = getpid(); /* by the lock */
     sluice_mem_free(c->member);
     c->member = NULL;
     (*out)->container = c;
@@ -145,10 +145,13 @@ static int adopt_container(sluice_file **out, sluice_container *c, int mode, con
 
 int sluice_file_open_container(sluice_file **f, const char *path, int mode, const sluice_options *o) {
     sluice_container *c;
+    sluice_options opts;
     sluice_reason why;
-    int err = sluice_container_open(&c, path, mode == SLUICE_WRITE ? SLUICE_CONTAINER_WRITE : SLUICE_CONTAINER_READ,
-                                    o ? o->bindings : NULL, &why);
-    if (!err && (err = adopt_container(f, c, mode, &path, o, &why))) sluice_container_close(c);
+    int err = sluice_array_options(&opts, o, "open", path);
+    if (err) return err;
+    err = sluice_container_open(&c, path, mode == SLUICE_WRITE ? SLUICE_CONTAINER_WRITE : SLUICE_CONTAINER_READ,
+                                opts.bindings, &why);
+    if (!err && (err = adopt_container(f, c, mode, &path, &opts, &why))) sluice_container_close(c);
     return err ? sluice_errmsg_set(&why) : 0;
 }
 

@@ -38,7 +38,7 @@ sluice_io_plan sluice_io_plan_for(const sluice_io *io, bool write, bool cold, bo
 static bool is_cold(const sluice_io *io, bool write) { return !write && !io->no_map && io->map; }
 
 sluice_io_plan sluice_io_choose(const sluice_io *io, bool write) {
-    return sluice_io_plan_for(io, write, is_cold(io, write), !write || io->exclusive || io->locks);
+    return sluice_io_plan_for(io, write, is_cold(io, write), !write || io->locks || sluice_io_alone(io));
 }
 
 /* What is cached would have been moved through the mapping. */

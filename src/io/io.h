@@ -26,6 +26,7 @@ typedef struct sluice_io {
     bool map_tried, no_map;
     bool writable;
     bool exclusive; /* no one else writes the file */
+    pid_t holder;   /* the process that keeps all others out by a lock on the container; 0: none */
     bool locks;     /* ranges can be locked */
     pid_t claimer;  /* lock.c: others move no gaps; the process that said so */
     sluice_method method;
@@ -69,6 +70,9 @@ int sluice_io_write(sluice_io *io, const sluice_io_part *part, int n, sluice_rea
 
 /* mapped.c. Local. true if the part was moved through the mapping of the file. `fetch`: also if it is not cached. */
 bool sluice_io_mapped(sluice_io *io, bool write, const sluice_io_part *part, bool fetch);
+
+/* lock.c. Local. Whether no one else can write the file. */
+bool sluice_io_alone(const sluice_io *io);
 
 /* lock.c. Local. Whether the handle may write what is named, and nothing else, without locks, for good. */
 bool sluice_io_claim(sluice_io *io);

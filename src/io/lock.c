@@ -17,12 +17,13 @@
 
 static const int64_t claim = INT64_MAX - 1; /* no file has this byte */
 
-/* A child process does not have the claim of its parent. */
+/* A child process does not have the claim of its parent, nor its lock on a container. */
 static bool has_claim(const sluice_io *io) { return io->claimer && io->claimer == getpid(); }
+bool sluice_io_alone(const sluice_io *io) { return io->exclusive || (io->holder && io->holder == getpid()); }
 
 bool sluice_io_claim(sluice_io *io) {
     sluice_store *s = io->store;
-    if (io->exclusive || !io->locks || has_claim(io)) return true;
+    if (sluice_io_alone(io) || !io->locks || has_claim(io)) return true;
     if (sluice_store_lock(s, claim, 1, SLUICE_LOCK_SHARED, NULL)) return false;
     bool alone =
         !sluice_store_lock(s, 0, claim, SLUICE_LOCK, NULL) && !sluice_store_lock(s, 0, claim, SLUICE_UNLOCK, NULL);
@@ -38,7 +39,7 @@ int sluice_io_disclaim(sluice_io *io, sluice_reason *why) {
 }
 
 static bool needs_lock(const sluice_io *io, bool gaps) {
-    return !io->exclusive && io->locks && (gaps || !has_claim(io));
+    return !sluice_io_alone(io) && io->locks && (gaps || !has_claim(io));
 }
 
 int sluice_io_enter(sluice_io *io, int64_t lo, int64_t len, bool gaps, sluice_reason *why) {
