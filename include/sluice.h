@@ -91,8 +91,8 @@ int sluice_sync(sluice_array *a);
 /* Pure. What the array is, until the handle is closed or resized. */
 const sluice_desc *sluice_describe(const sluice_array *a);
 
-/* Local; Collective for a group. A new extent of the slowest dimension; new elements are 0. Refused for a container if a
- * byte would have to move to another subfile, as in layouts by blocks whose size follows from the extent. */
+/* Local; Collective for a group. A new extent of the slowest dimension; new elements are 0. Refused for a container if
+ * a byte would have to move to another subfile, as in layouts by blocks whose size follows from the extent. */
 int sluice_resize(sluice_array *a, int64_t extent);
 
 /* Local. The bytes before the first element: raw files only for writing; len must fit into the header. */
