@@ -66,9 +66,10 @@ check: ## check format, layers and documents
 	tools/check-layers.sh
 	tools/check-docs.sh
 
-soak: all ## random tests with CASES=2000000, FAULTS=25000 on 1, 2, 3 and 4 ranks each, then the fuzzers for SECONDS=60
+soak: all ## random tests with CASES=2000000, FAULTS=25000 on 1, 2, 3 and 4 ranks each, kills and power cuts, then the fuzzers for SECONDS=60
 	for test in $(BUILD)/tests/*_random; do SLUICE_TEST_CASES=$(CASES) $$test || exit; done
 	SLUICE_FAULTS=$(FAULTS) cmake --build $(BUILD) --target soak_faults
+	SLUICE_CUTS=50 SLUICE_KILLS=all ctest --test-dir $(BUILD) --output-on-failure -R '^(power_cut|contained_kill)$$'
 	$(MAKE) fuzz
 
 clean: ## remove all build folders

@@ -64,7 +64,7 @@ typedef struct sluice_options {
     sluice_store_kind store;
     int no_map;               /* never go through a mapping of the file */
     int exclusive;            /* no other handle writes the file while this one is open: no locks are taken */
-    int replace;              /* create: a file that is there is replaced by a new one, once that is whole */
+    int replace;              /* create: a file, not a container, that is there is replaced, once the new is whole */
     sluice_together together; /* how collective calls divide the work */
     const char *layout;       /* create: a container, with its subfiles in this layout: "tiles:256x256:4" */
     const char *targets;      /* create: names of the targets on which they lie, in turn: "fast,slow"; NULL: in it */
@@ -91,7 +91,8 @@ int sluice_sync(sluice_array *a);
 /* Pure. What the array is, until the handle is closed or resized. */
 const sluice_desc *sluice_describe(const sluice_array *a);
 
-/* Local; Collective for a group. A new extent of the slowest dimension; new elements are 0. */
+/* Local; Collective for a group. A new extent of the slowest dimension; new elements are 0. Refused for a container if
+ * a byte would have to move to another subfile, as in layouts by blocks whose size follows from the extent. */
 int sluice_resize(sluice_array *a, int64_t extent);
 
 /* Local. The bytes before the first element: raw files only for writing; len must fit into the header. */

@@ -651,7 +651,9 @@ static void come_late(handle *h) {
 /* Leaders of nodes wait in MPI, which takes long, most of all where processes outnumber cores. */
 static pick pick_for(const handle *h, bool all) {
     if (h->nodes > 1 && size > 2) return (pick){1, 4};
-    return all && (h->nodes == 1 || turn == 0) ? (pick){INT64_MAX, 1} : h->nodes > 1 ? (pick){2, 1} : (pick){6, 1};
+    return all && (h->nodes == 1 || turn == 0) ? (pick){INT64_MAX, 1}
+           : h->nodes > 1                      ? (pick){2, 1}
+                                               : (pick){h->contain ? 3 : 6, 1};
 }
 
 int main(int argc, char **argv) {

@@ -1,7 +1,8 @@
 /* ranks: 1 */
-/* copy_random.c: sections of random arrays copied into sections of others, of any order, in little memory, against
- * loops over all elements. Draws can be shrunk; the seed is printed. */
+/* copy_random.c: sections of random arrays copied into sections of others, of any order, in memory and in containers of
+ * any layout, with little memory, against loops over all elements. Draws can be shrunk; the seed is printed. */
 #include "array/copy.h"
+#include "contained.h"
 #include "support/random.h"
 #include <errno.h>
 #include <stdlib.h>
@@ -16,7 +17,11 @@ typedef struct one {
     sluice_array *a;
     unsigned char *bytes;
     int64_t size;
+    bool contain;
 } one;
+
+static contained tree;
+static layout_case layout;
 
 /* Dimensions of `n` with, now and then, one of extent 1 between them, and a section of just these extents. */
 static void lay_out(chance *c, one *x, const int64_t *n, int naxes, int64_t elem) {
@@ -24,7 +29,8 @@ static void lay_out(chance *c, one *x, const int64_t *n, int naxes, int64_t elem
     memset(x, 0, sizeof *x);
     s->order = chance_once_in(c, 2) ? SLUICE_COLUMN_MAJOR : SLUICE_ROW_MAJOR;
     s->elem = x->size = elem;
-    s->header = chance_once_in(c, 3) ? chance_draw(c, 0, 500) : 0;
+    x->contain = chance_once_in(c, 20);
+    s->header = !x->contain && chance_once_in(c, 3) ? chance_draw(c, 0, 500) : 0;
     const bool whole = chance_once_in(c, 3);
     for (int a = 0; a < naxes || s->ndims == 0; a++) {
         if (a < naxes) {
@@ -56,10 +62,26 @@ static unsigned char *element(const one *x, const int64_t *i) {
     return x->bytes + off * s->elem;
 }
 
-static bool make(one *x, int fill, int64_t memory) {
+/* In memory, or in a container, of which there is one at a time for each of source and destination. */
+static bool create(chance *c, one *x, bool source, int64_t memory) {
+    sluice_options o = {.size = sizeof o, .store = SLUICE_STORE_RAM, .memory = memory, .exclusive = 1};
+    char path[140] = "copy_random";
+    if (x->contain) {
+        snprintf(path, sizeof path, "%s/%d.sluice", tree.folder, source);
+        remove_tree(path);
+        layout.shape = x->d.shape;
+        case_draw_layout(&layout, c);
+        o.store = SLUICE_STORE_AUTO;
+        o.layout = layout.text;
+        o.targets = contained_targets(c);
+        o.bindings = tree.bindings;
+    }
+    return !sluice_create(&x->a, path, &x->d, &o);
+}
+
+static bool make(chance *c, one *x, bool fill, int64_t memory) {
     for (int64_t k = 0; k < x->size; k++) x->bytes[k] = (unsigned char)(fill ? k * 7 + k / 251 + k / 65521 : 0xEE);
-    const sluice_options o = {.size = sizeof o, .store = SLUICE_STORE_RAM, .memory = memory, .exclusive = 1};
-    return !sluice_create(&x->a, "copy_random", &x->d, &o) && !sluice_write(x->a, NULL, x->bytes);
+    return create(c, x, fill, memory) && !sluice_write(x->a, NULL, x->bytes);
 }
 
 typedef struct seen {
@@ -92,7 +114,7 @@ static bool run(chance *c, char *text, size_t cap) {
     seen s = {.stop = chance_once_in(c, 10) ? size / 2 + 1 : 0};
     snprintf(text, cap, "%d axes of %lld, elem %lld, orders %d %d, memory %lld", naxes, (long long)n[0],
              (long long)elem, (int)src.d.shape.order, (int)dst.d.shape.order, (long long)memory);
-    bool good = make(&src, 1, memory / 2) && make(&dst, 0, memory / 2);
+    bool good = make(c, &src, true, memory / 2) && make(c, &dst, false, memory / 2);
     while (good && elements) {
         memcpy(element(&dst, i), element(&src, i), (size_t)elem);
         int a = 0;
@@ -106,8 +128,9 @@ static bool run(chance *c, char *text, size_t cap) {
                                 &(sluice_copy_options){
                                     .from = src.range, .to = dst.range, .memory = memory, .progress = watch, .arg = &s})
                   : 1;
-    /* Sets and requests take a little; the buffers that handles keep are counted. */
-    good = good && sluice_mem_peak() - live <= memory + (4 << 10) && !s.wrong;
+    /* Sets and requests take a little, for each subfile; the buffers that handles keep are counted. */
+    const int64_t sets = src.contain || dst.contain ? 256 << 10 : 4 << 10;
+    good = good && sluice_mem_peak() - live <= memory + sets && !s.wrong;
     if (s.stop && s.stop <= size) {
         good = good && (err == -ECANCELED || s.done == size);
     } else {
@@ -192,6 +215,10 @@ int main(void) {
     int64_t cases = env ? atoll(env) / 100 : 1500;
     printf("seed %llu, %lld cases\n", (unsigned long long)seed, (long long)cases);
     chance c = {0};
+    char name[] = "copy_random.XXXXXX";
+    if (!mkdtemp(name) || rmdir(name)) return 1;
+    contained_name(&tree, name);
+    if (!contained_make(&tree)) return 1;
     int failed = refusals() || nothing();
     for (int64_t i = 0; i < cases && !failed; i++) {
         chance_seed(&c, seed + (uint64_t)i);
@@ -203,5 +230,6 @@ int main(void) {
         failed = 1;
     }
     chance_free(&c);
+    contained_remove(&tree);
     return failed;
 }

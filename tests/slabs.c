@@ -1,13 +1,17 @@
 /* ranks: 1 */
-/* slabs: the out-of-core loop on random arrays: along every dimension, with overlap, with and without prefetch; every
- * element of every slab is checked, nothing is read twice, and buffers stay below the bound. */
+/* slabs: the out-of-core loop on random arrays, in memory and in containers: along every dimension, with overlap, with
+ * and without prefetch; every element of every slab is checked, nothing is read twice, and buffers stay below the
+ * bound. */
 #include "array/array.h"
+#include "contained.h"
 #include "sluice.h"
 #include "support/random.h"
 #include <stdlib.h>
 #include <string.h>
 
 static int failures;
+static contained tree;
+static layout_case layout;
 
 static unsigned char value(int64_t i, int64_t byte) { return (unsigned char)(i * 31 + byte * 7 + i / 256); }
 
@@ -52,13 +56,17 @@ static void run(uint64_t seed) {
     o.lower = chance_low(&c, 0, 5), o.upper = chance_low(&c, 0, 5);
     o.start = chance_once_in(&c, 3) ? chance_draw(&c, 0, s->dim[dim]) : 0;
     o.count = chance_once_in(&c, 4) ? 0 : chance_draw(&c, 1, 5);
+    const bool contain = chance_once_in(&c, 30);
+    layout.shape = *s;
+    if (contain) case_draw_layout(&layout, &c);
     chance_free(&c);
     unsigned char *all = malloc((size_t)(n * s->elem));
     for (int64_t i = 0; i < n; i++)
         for (int64_t b = 0; b < s->elem; b++) all[i * s->elem + b] = value(i, b);
     sluice_array *a = NULL;
-    sluice_options open = {.size = sizeof open, .store = SLUICE_STORE_RAM};
-    if (sluice_create(&a, "slabs", &d, &open) || sluice_write(a, NULL, all)) fail(seed, "create");
+    sluice_options open = {.size = sizeof open, .store = contain ? SLUICE_STORE_AUTO : SLUICE_STORE_RAM};
+    if (contain) open.layout = layout.text;
+    if (sluice_create(&a, contain ? tree.path : "slabs", &d, &open) || sluice_write(a, NULL, all)) fail(seed, "create");
     sluice_slabs *slabs;
     sluice_slab slab;
     int64_t next = o.start, to = 0, from = s->dim[dim], live = sluice_mem_live();
@@ -83,10 +91,11 @@ static void run(uint64_t seed) {
         if (next < s->dim[dim]) fail(seed, "the end was not reached");
         if (to > from && counts.wanted_read != n / s->dim[dim] * (to - from) * s->elem) fail(seed, "read twice");
         /* Buffers stay below the bound; what sets and requests take is beside it. */
-        if (sluice_mem_peak() - live > o.memory + 16384) fail(seed, "too much memory");
+        if (sluice_mem_peak() - live > o.memory + (contain ? 256 << 10 : 16384)) fail(seed, "too much memory");
         sluice_slabs_close(slabs);
     }
     sluice_close(a);
+    if (contain && sluice_container_delete(tree.path, NULL, NULL)) fail(seed, "delete");
     free(all);
     if (sluice_mem_live()) fail(seed, "leak");
 }
@@ -190,10 +199,15 @@ int main(void) {
     const char *env = getenv("SLUICE_TEST_CASES");
     int64_t cases = env ? atoll(env) / 20 : 3000;
     printf("seed %llu\n", (unsigned long long)seed);
+    char name[] = "slabs.XXXXXX";
+    if (!mkdtemp(name) || rmdir(name)) return 1;
+    contained_name(&tree, name);
+    if (!contained_make(&tree)) return 1;
     for (int64_t i = 0; i < cases && failures < 10; i++) run(seed + (uint64_t)i);
     refusals();
     little();
     two_loops();
     extremes();
+    contained_remove(&tree);
     return failures != 0;
 }
