@@ -179,7 +179,7 @@ for to in u.npy u.sluice; do
 done
 # While it is being made no one else can.
 "$SLUICE_BIN" cp m.sluice busy.npy --memory 1M >/dev/null 2>&1 &
-for ((i = 0; i < 1000; i++)); do [ ! -e .busy.npy.partial ] || break; done
+for ((i = 0; i < 5000; i++)); do [ ! -e .busy.npy.partial ] || break; sleep 0.001; done
 kill -STOP $!
 sluice cp m.sluice busy.npy --resume >out 2>&1
 [ $? = 1 ] && grep -q 'busy.npy is being made by another process' out || fail "busy: $(cat out)"

@@ -3,7 +3,8 @@
 #
 #   tools/setup.sh          to build and test: a C compiler, make, cmake, pkg-config, jansson, liburing, an MPI
 #   tools/setup.sh dev      also what .ci/run needs: both MPIs, SimGrid, clang, clang-format, gcovr, mandoc
-#   tools/setup.sh bench    also the libraries that the benches have as peers: numpy, h5py, netCDF4
+#   tools/setup.sh bench    also the libraries that the benches have as peers: numpy, h5py, netCDF4,
+#                           dask, zarr, h5repack
 #
 # MPI=mpich, MPI=openmpi or MPI=simgrid in the environment asks for that one; without it any MPI will do, and MPICH is
 # installed if there is none. Packages are installed with apt-get (Debian, Ubuntu); elsewhere the missing ones are named.
@@ -68,7 +69,7 @@ look() {
         need 'mandoc' mandoc has mandoc
     fi
     if [ "$1" = bench ]; then
-        for module in numpy h5py netCDF4; do
+        for module in numpy h5py netCDF4 dask zarr; do
             package=python3-$(echo $module | tr '[:upper:]' '[:lower:]')
             need "$module for Python" "$package" /usr/bin/python3 -c "import $module"
         done
