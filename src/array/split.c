@@ -27,7 +27,7 @@ static int find_memory(sluice_side *mem, sluice_set *ranks, const sluice_side *p
     *mem = *part;
     if (part->set) return sluice_set_embed(ranks, ranks, part->set);
     if (ranks->size == sluice_set_hi(ranks) - sluice_set_lo(ranks)) { /* one piece of memory */
-        mem->base = (unsigned char *)part->base + sluice_set_lo(ranks);
+        if (part->base) mem->base = (unsigned char *)part->base + sluice_set_lo(ranks);
         sluice_set_free(ranks);
     }
     return 0;
@@ -86,9 +86,13 @@ int sluice_split_file(sluice_set *out, const sluice_layout *l, const sluice_set 
     sluice_pieces p = {0};
     sluice_set all = SLUICE_SET_EMPTY;
     int err = sluice_split(&p, l, &(sluice_io_part){file, {NULL, NULL, 0, 0}}, 1);
-    for (int k = 0; k < p.n && !err; k++) err = sluice_set_union(&all, &all, p.part[k].file);
+    sluice_set *each = err || !p.n ? NULL : sluice_mem_alloc((size_t)p.n, sizeof *each);
+    if (!err && p.n && !each) err = -ENOMEM;
+    for (int k = 0; k < p.n && !err; k++) each[k] = p.bound[k].file;
+    if (!err) err = sluice_conflict_unite(&all, each, p.n);
+    sluice_mem_free(each);
     sluice_split_free(&p);
-    if (!err) err = sluice_set_copy(out, &all);
-    sluice_set_free(&all);
+    sluice_set_free(err ? &all : out);
+    if (!err) *out = all;
     return err;
 }

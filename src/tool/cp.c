@@ -90,7 +90,7 @@ static sluice_array *open_input(const options *o, const char *path, const sluice
     memcpy(input.type_name, d->type, sizeof input.type_name);
     sluice_array *a = file_open(&input, path, FILE_FROM, SLUICE_READ, o->memory / HANDLE);
     const sluice_shape *shape = &sluice_describe(a)->shape;
-    if (sluice_describe(a)->format == SLUICE_RAW && !stat(path, &st) && st.st_size != shape->header + bytes)
+    if (file_raw(a) && !stat(path, &st) && st.st_size != shape->header + bytes)
         report_usage("%s has %" PRId64 " bytes, but the section %" PRId64, path, (int64_t)st.st_size,
                      shape->header + bytes);
     return a;
@@ -108,8 +108,8 @@ static int write_run(const options *o, int n, char **argument) {
     progress_start("write");
     report_array(
         sluice_copy(to, from, &(sluice_copy_options){.to = range, .memory = o->memory, .progress = progress_step}));
-    report_array(sluice_close(to));
-    report_array(sluice_close(from));
+    file_close(to);
+    file_close(from);
     progress_end();
     return 0;
 }
@@ -129,7 +129,7 @@ const command cp_command = {
     "  sluice cp rows.npy columns.npy --order F --memory 64M\n"
     "  sluice cp field.raw field.npy --shape 1000x1000 --type float32 --header 512\n"
     "  sluice cp field.npy corner.npy --section '[:100,:100]'\n",
-    "sTnrhHSMmfj",
+    "sTnrhHSMmfjb",
     2,
     2,
     cp_run,
@@ -145,7 +145,7 @@ const command write_command = {
     "\n"
     "example:\n"
     "  sluice write field.npy '[10:20, ::2]' part.npy\n",
-    "sTohrHm",
+    "sTohrHmb",
     3,
     3,
     write_run,

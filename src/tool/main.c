@@ -13,7 +13,9 @@ typedef struct entry {
 
 static const entry table[] = {
     {"create", "makes an array of zeros in a file", &create_command, NULL},
-    {"info", "says what array is in a file", &info_command, NULL},
+    {"info", "says what array is in a file, and how it is divided into subfiles", &info_command, NULL},
+    {"check", "looks for damage: of a container, a folder of subfiles, or of a file", &check_command, NULL},
+    {"rm", "removes containers", &rm_command, NULL},
     {"read", "prints a section of an array, or copies it to a new file", &read_command, NULL},
     {"write", "writes a file into a section of an array", &write_command, NULL},
     {"cp", "copies an array: other format, other storage order, only a section", &cp_command, NULL},

@@ -43,6 +43,12 @@ static const struct {
     {'m', "memory", "BYTES", "most memory for buffers (default: 64M)"},
     {'f', "force", NULL, "replace a file that is there, once the new one is complete"},
     {'j', "json", NULL, "print JSON"},
+    {'l', "layout", "rows:4",
+     "a container, a folder of subfiles: which of them has what (default of X.sluice: single)"},
+    {'g', "targets", "a,b", "names of the places to which the subfiles go in turn (default: the folder itself)"},
+    {'V', "svg", "FILE", "draw the layout of a container to a new file, as SVG"},
+    {'x', "clean", NULL, "remove what crashes left behind"},
+    {'b', "bind", "a=PATH,...", "which folders the targets of a container are (default: as $SLUICE_TARGETS says)"},
 };
 enum {
     TABLE = sizeof table / sizeof *table,
@@ -123,6 +129,11 @@ static void set_option(options *o, char letter, const char *value) {
         break;
     case 'f': o->force = true; break;
     case 'j': o->json = true; break;
+    case 'l': o->layout = value; break;
+    case 'g': o->targets = value; break;
+    case 'V': o->svg = value; break;
+    case 'x': o->clean = true; break;
+    case 'b': o->bind = value; break;
     }
 }
 

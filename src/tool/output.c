@@ -2,7 +2,7 @@
  *
  * A file is made under another name in its folder, written, made permanent, and then given its name in one step, which
  * replaces what had the name before. However the program ends before that step, the old file is as it was, and the new
- * one is removed: at exit, and by the signals that ask a program to end.
+ * one is removed (ending.c).
  */
 #include "tool/tool.h"
 #include <errno.h>
@@ -25,23 +25,6 @@ static void give_up(void) {
     if (!out.pending) return;
     out.pending = 0;
     unlink(out.temporary);
-}
-
-static void end_by_signal(int number) {
-    give_up();
-    signal(number, SIG_DFL);
-    raise(number);
-}
-
-static void watch_signals(void) {
-    static const int ending[] = {SIGHUP, SIGINT, SIGTERM};
-    for (size_t i = 0; i < sizeof ending / sizeof *ending; i++) {
-        struct sigaction now;
-        /* Who started us under nohup wants it to go on. */
-        if (sigaction(ending[i], NULL, &now) || now.sa_handler == SIG_IGN) continue;
-        now = (struct sigaction){.sa_handler = end_by_signal};
-        sigaction(ending[i], &now, NULL);
-    }
 }
 
 static char *join(const char *folder, const char *name) {
@@ -84,8 +67,7 @@ const char *output_start(const char *path, bool force) {
     if (slash) out.folder[slash == out.name ? 1 : slash - out.name] = 0;
     if (!*path || (slash && !slash[1])) report_usage("'%s' is not the name of a file", path);
     out.temporary = join(out.folder, ".sluice-XXXXXX");
-    atexit(give_up);
-    watch_signals();
+    ending_undo(give_up);
     const int fd = mkstemp(out.temporary);
     if (fd < 0) {
         const char *why = strerror(errno);
@@ -105,9 +87,8 @@ static int publish(void) {
     return link(out.temporary, out.name) ? -1 : unlink(out.temporary); /* not every file system knows the other way */
 }
 
-void output_finish(sluice_array *a) {
-    report_array(sluice_sync(a));
-    report_array(sluice_close(a));
+/* The last step. */
+static void give_name(void) {
     if (publish()) {
         if (errno == EEXIST) report_usage("%s exists; --force replaces it", out.written);
         report_failure("create %s: %s", out.written, strerror(errno));
@@ -119,6 +100,18 @@ void output_finish(sluice_array *a) {
     free(out.name);
     free(out.temporary);
     free(out.folder);
+}
+
+void output_finish(sluice_array *a) {
+    report_array(sluice_sync(a));
+    report_array(sluice_close(a));
+    give_name();
+}
+
+void output_text(FILE *f) {
+    if (fflush(f) || ferror(f) || fsync(fileno(f)) || fclose(f))
+        report_failure("write %s: %s", out.written, strerror(errno));
+    give_name();
 }
 
 void output_name(char *line, size_t cap) {
