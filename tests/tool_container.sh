@@ -310,8 +310,32 @@ grep -q 'other files' err && [ "$(ls g.sluice)" = notes ] || fail "rm with notes
 cp -r good.sluice g2.sluice && mv g2.sluice/manifest.json g2.sluice/manifest.json.deleted
 quiet rm g2.sluice
 
+# ---- match: degree and costs, counted by hand ----
+# Rows of 16 bytes; part j is columns 4j to 4j+3, in 4 pieces in each of 4 subfiles of 4 rows.
+has 'matching degree      4/64 = 0.0625' 'fragmentation        64 pieces in subfiles, 16 for a part, at most 16; 64 copies' \
+    'messages             16' 'contention           4 subfiles for a part, at most 4' 'seeks                48' \
+    'false sharing        4 of 4 blocks of 4096 bytes' 'columns:4 would be best: 16 times fewer copies' \
+    -- match rows:4 columns:4 --shape 16x16
+has 'matching degree      4/4 = 1' 'seeks                0' 'false sharing        0 of 4' 'none of these is better than rows:4' \
+    -- match rows:4 rows:4 --shape 16x16 --type float64
+# Two sections of 8 x 8 in two subfiles each.
+has 'matching degree      4/16 = 0.25' 'access    [:8,:8];[8:16,:8]: 2 parts' 'tiles:8x8:4 would be best: 8 times fewer copies' \
+    -- match rows:4 '[:8,:8];[8:16,:8]' --shape 16x16
+# A part is three of seven blocks of a subfile, and shares one with the next: 16384 - 10000 = 6384 is in block 1.
+has 'false sharing        1 of 4 blocks' -- match single '[:10000];[10000:]' --shape 16384
+quiet create k.sluice --shape 16x16 --type int8 --layout rows:4
+has 'matching degree      4/64 = 0.0625' -- match k.sluice columns:4
+has 'matching degree      4/64 = 0.0625' -- match columns:4 k.sluice
+has 'matching degree      4/4 = 1' -- match k.sluice k.sluice
+has 'matching degree      0/0 = 0' -- match rows:4 '[3:3]' --shape 16
+bad 2 'match needs an array' match rows:4 columns:4
+bad 2 'the first is a layout' match '[:]' rows:4 --shape 16x16
+bad 2 'holds another array' match k.sluice columns:4 --shape 16x17
+bad 2 'expected single' match rows:4 what --shape 16x16
+bad 2 'expected the end' match rows:4 '[:] x' --shape 16x16
+
 # ---- help, manual ----
-for name in check rm; do
+for name in check match rm; do
     sluice help $name >out || fail "help $name"
     grep -q "^usage: sluice $name " out && grep -q '^example' out || fail "sluice help $name says: $(cat out)"
     grep -qE "^\.It Cm $name( |\$)" "$SLUICE_SRC/man/sluice-array.1" || fail "sluice-array.1 does not describe $name"

@@ -22,6 +22,7 @@ static const entry table[] = {
     {"diff", "compares two arrays element by element", &diff_command, NULL},
     {"fill", "sets the elements of an array", &fill_command, NULL},
     {"explain", "what a section of an array means for the file and for processes", &explain_command, NULL},
+    {"match", "how well a layout fits an access, and which would fit better", &match_command, NULL},
     {"set", "the algebra of sets: enumerate, map, intersect, project, compare, draw", set_commands, set_notation},
 };
 enum { TABLE = sizeof table / sizeof *table };

@@ -1,12 +1,12 @@
 /* tool.h: the command `sluice`: what its files share.
  *
  * main.c finds the command, options.c reads what follows it, notation.c turns arguments into sets and sections. Work on
- * sets: set.c, match.c, draw.c, explain.c, together.c. Work on arrays in files: create.c, info.c, check.c, rm.c,
- * read.c, cp.c (also write), diff.c, fill.c, on top of file.c, which opens arrays, output.c, which makes new files
- * whole or not at all, ending.c, which undoes what must not stay, element.c, which knows what an element says, and
- * progress.c. Of containers: subfiles.c explains, picture.c draws. report.c ends the program when something is wrong.
- * Everything wrong ends it at once, with one line on standard error: status 2 for what the user wrote, 1 for all else.
- * So no function here returns an error, but for file_try().
+ * sets: set.c, match.c, draw.c, explain.c, together.c, costs.c. Work on arrays in files: create.c, info.c, check.c,
+ * rm.c, read.c, cp.c (also write), diff.c, fill.c, on top of file.c, which opens arrays, output.c, which makes new
+ * files whole or not at all, ending.c, which undoes what must not stay, element.c, which knows what an element says,
+ * and progress.c. Of containers: subfiles.c explains, picture.c draws. report.c ends the program when something is
+ * wrong. Everything wrong ends it at once, with one line on standard error: status 2 for what the user wrote, 1 for all
+ * else. So no function here returns an error, but for file_try().
  */
 #ifndef SLUICE_TOOL_H
 #define SLUICE_TOOL_H
@@ -147,7 +147,7 @@ extern const command set_commands[]; /* ends with a name of NULL */
 extern const char set_notation[];    /* how sets are written, for help */
 extern const command explain_command;
 extern const command create_command, info_command, read_command, write_command, cp_command, diff_command, fill_command;
-extern const command check_command, rm_command;
+extern const command check_command, match_command, rm_command;
 
 /* cp.c. Copies a section (NULL: all) to a new file; a raw one has so long a header. */
 void cp_section(const options *o, sluice_array *from, const char *section, const char *path, int64_t header);
