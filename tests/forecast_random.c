@@ -9,7 +9,7 @@
 #include "together.h"
 #include <errno.h>
 
-enum { MAX_DIMS = 3, MAX_SUBFILES = 9, PAGE = 4096, ROOM = 4 << 20 };
+enum { MAX_DIMS = 3, MAX_SUBFILES = 9, PAGE = 4096, ROOM = 8 << 20 };
 
 static uint64_t seed;
 static int64_t step;
@@ -95,25 +95,16 @@ static sluice_prospect look(sluice_array *a, bool write, wishes *w) {
                              .mapped = a->io.method == SLUICE_MAPPED};
 }
 
-static void one_call(chance *c, sluice_array *a, int64_t *room) {
-    sluice_range range[MAX_RANKS][MAX_DIMS];
-    wishes w = {0};
-    bool write = chance_once_in(c, 2), alike = chance_once_in(c, 5);
+/* Foretells a call, makes it and compares. */
+static void foretell(sluice_array *a, bool write, wishes *w, const sluice_range *mine, int64_t *room) {
     sluice_forecast f;
     sluice_counts was, is;
     sluice_reason why;
-    snprintf(doing, sizeof doing, "seed %llu, step %lld", (unsigned long long)seed, (long long)step);
-    watch();
-    for (int r = 0; r < size; r++) {
-        draw_section(range[r], c, &a->desc.shape);
-        if (alike) memcpy(range[r], range[0], sizeof range[r]);
-        must(sluice_set_section(&w.wanted[r], &a->desc.shape, range[r], NULL), "section");
-    }
-    sluice_prospect p = look(a, write, &w);
+    sluice_prospect p = look(a, write, w);
     int err = sluice_forecast_make(&f, &p, &why);
     must(err ? sluice_errmsg_set(&why) : 0, "forecast");
     sluice_count(a, &was);
-    must(write ? sluice_write_all(a, range[rank], buf) : sluice_read_all(a, range[rank], buf), "call");
+    must(write ? sluice_write_all(a, mine, buf) : sluice_read_all(a, mine, buf), "call");
     sluice_count(a, &is);
     compare(&f.of[rank].counts, &was, &is);
     *room = sluice_max(*room, f.of[rank].memory && f.two_phase ? f.of[rank].memory : 0);
@@ -122,8 +113,8 @@ static void one_call(chance *c, sluice_array *a, int64_t *room) {
         seen.mapped += f.of[r].counts.mapped_read + f.of[r].counts.mapped_written > 0;
         seen.prereads += f.of[r].counts.preread > 0;
         seen.messages += f.of[r].counts.messages;
-        sluice_set_free(&w.wanted[r]);
-        sluice_split_free(&w.pieces[r]);
+        sluice_set_free(&w->wanted[r]);
+        sluice_split_free(&w->pieces[r]);
     }
     seen.two_phase += f.two_phase;
     seen.own += !f.two_phase;
@@ -132,6 +123,20 @@ static void one_call(chance *c, sluice_array *a, int64_t *room) {
     sluice_forecast_free(&f);
     sluice_collective_forget(a->collective);
     step++;
+}
+
+static void one_call(chance *c, sluice_array *a, int64_t *room) {
+    sluice_range range[MAX_RANKS][MAX_DIMS];
+    wishes w = {0};
+    bool write = chance_once_in(c, 2), alike = chance_once_in(c, 5);
+    snprintf(doing, sizeof doing, "seed %llu, step %lld", (unsigned long long)seed, (long long)step);
+    watch();
+    for (int r = 0; r < size; r++) {
+        draw_section(range[r], c, &a->desc.shape);
+        if (alike) memcpy(range[r], range[0], sizeof range[r]);
+        must(sluice_set_section(&w.wanted[r], &a->desc.shape, range[r], NULL), "section");
+    }
+    foretell(a, write, &w, range[rank], room);
 }
 
 /* Brings all of the file into the mapping, so that it does not matter how often it is asked whether it is there. */
@@ -190,6 +195,29 @@ static void session(chance *c, int nodes, int steps, bool contained) {
     if (contained && rank == 0 && sluice_container_delete(name, NULL, &why)) fail("%s", why.text);
 }
 
+/* A run of a subfile whose memory is in more pieces than a request can have is requested several times. */
+static void many_pieces(void) {
+    const sluice_desc d = {.shape = {.ndims = 1, .dim = {ROOM}, .elem = 1}};
+    const sluice_options o = {
+        .size = sizeof o, .layout = "striped:4K:2", .method = SLUICE_LIST, .together = {.way = SLUICE_WAY_OWN}};
+    const sluice_range all = {0, ROOM, 1}, some = {3 * PAGE - 100, ROOM / 2, 1};
+    char name[4096];
+    sluice_array *a;
+    int64_t room = 0;
+    snprintf(name, sizeof name, "%s.sluice", path);
+    snprintf(doing, sizeof doing, "many pieces");
+    must(sluice_create_all(&a, MPI_COMM_WORLD, name, &d, &o), "create");
+    for (int i = 0; i < 4; i++) {
+        const sluice_range *range = i % 2 ? &some : &all;
+        wishes w = {0};
+        for (int r = 0; r < size; r++) must(sluice_set_section(&w.wanted[r], &a->desc.shape, range, NULL), "section");
+        foretell(a, i > 1, &w, range, &room);
+    }
+    must(sluice_close(a), "close");
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (rank == 0 && sluice_container_delete(name, NULL, NULL)) fail("%s stays", name);
+}
+
 int main(int argc, char **argv) {
     together_start(&argc, &argv, "forecast_random");
     int steps = together_cases(60);
@@ -204,6 +232,7 @@ int main(int argc, char **argv) {
     for (int nodes = 2; nodes <= size && nodes <= 3; nodes++)
         for (int i = 0; i < 3; i++) session(&c, nodes, steps * 2 / (i ? 10 : 5), i > 0);
     if (size > 3) session(&c, size, steps / 4, false);
+    many_pieces();
     same("memory that is not given back", 0, sluice_mem_live() - live);
     if (rank == 0)
         printf(
