@@ -91,6 +91,9 @@ int sluice_sync(sluice_array *a);
 /* Pure. What the array is, until the handle is closed or resized. */
 const sluice_desc *sluice_describe(const sluice_array *a);
 
+/* Pure. How an array in a container is dealt to its subfiles, "rows:4", for as long; NULL: it lies in one file. */
+const char *sluice_describe_layout(const sluice_array *a);
+
 /* Local; Collective for a group. A new extent of the slowest dimension; new elements are 0. Refused for a container if
  * a byte would have to move to another subfile, as in layouts by blocks whose size follows from the extent. */
 int sluice_resize(sluice_array *a, int64_t extent);

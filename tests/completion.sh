@@ -43,7 +43,7 @@ for name in $set_commands; do check_options set $name; done
     fail "only $options options of $commands, $set_commands"
 
 # ---- Parts of words ----
-completes 'create cp' sluice c
+completes 'create check cp' sluice c
 completes 'intersect' sluice set int
 completes 'create' sluice help cr
 completes '--from-order --from-header --format --force' sluice cp --f
@@ -57,6 +57,8 @@ completes 'npy' sluice create x --format n
 completes 'float16 float32 float64 float128' sluice create x --type float
 completes 'static' sluice explain --domains s
 completes '' sluice create x --shape ''
+completes 'rows:' sluice create x --layout r
+completes '' sluice read x --bind ''
 # What completion offers is accepted.
 for type in bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 float32 float64 float128 complex64 \
     complex128 complex256; do

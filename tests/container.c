@@ -251,7 +251,7 @@ static void targets(void) {
           why.text);
     static const char *const bad[] = {"a", "=x", "a=", "a b=/x", "../a=/x", ".=/x", "b=/x,b=/y", "a=/x,,b", "\xff=/x"};
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
-        CHECK(sluice_target_find(&p, "b", bad[i], &why) == SLUICE_E_ARGUMENT && !strncmp(why.text, "targets", 7),
+        CHECK(sluice_target_find(&p, "b", bad[i], &why) == SLUICE_E_ARGUMENT && !strncmp(why.text, "bindings", 8),
               "%s: %s", bad[i], why.text);
     setenv("SLUICE_TARGETS", "b=/from/environment", 1);
     CHECK(!sluice_target_find(&p, "b", "a=/x", &why) && !strcmp(p.text, "/from/environment"), "%s", why.text);

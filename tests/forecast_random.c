@@ -1,6 +1,7 @@
 /* ranks: 1 2 3 4 */
 /* forecast_random.c: a collective call does what was foretold: way, calls, bytes, prereads, rounds, messages,
- * descriptions and memory of each process, for random sections, ways, divisions, nodes and limits of memory. */
+ * descriptions and memory of each process, for random sections, ways, divisions, nodes and limits of memory, in one
+ * file and in subfiles. */
 #include "array/array.h"
 #include "io/predict.h"
 #include "sluice_mpi.h"
@@ -8,12 +9,12 @@
 #include "together.h"
 #include <errno.h>
 
-enum { MAX_DIMS = 3, PAGE = 4096, ROOM = 4 << 20 };
+enum { MAX_DIMS = 3, MAX_SUBFILES = 9, PAGE = 4096, ROOM = 8 << 20 };
 
 static uint64_t seed;
 static int64_t step;
 static unsigned char *buf;
-static struct { int64_t two_phase, own, mapped, conflicts, prereads, messages, many_rounds; } seen;
+static struct { int64_t two_phase, own, mapped, conflicts, prereads, messages, many_rounds, layouts; } seen;
 
 static void same(const char *what, int64_t foretold, int64_t done) {
     if (foretold != done) fail("%s: %lld, foretold %lld", what, (long long)done, (long long)foretold);
@@ -45,14 +46,34 @@ static void draw_way(chance *c, sluice_array *a) {
     a->io.method = (sluice_method)chance_draw(c, 0, 4);
 }
 
-static sluice_prospect look(sluice_array *a, bool write, const sluice_set *wanted, bool *cached) {
+/* What all want: of an array in subfiles, the parts of each in the space of these. */
+typedef struct wishes {
+    sluice_set wanted[MAX_RANKS];
+    sluice_pieces pieces[MAX_RANKS];
+    int first[MAX_RANKS + 1];
+    sluice_io_part part[MAX_RANKS * MAX_SUBFILES];
+    bool cached[MAX_RANKS * MAX_SUBFILES];
+} wishes;
+
+static void split(wishes *w, const sluice_array *a) {
+    for (int r = 0; r < size; r++) {
+        must(sluice_split(&w->pieces[r], a->layout, &(sluice_io_part){&w->wanted[r], {0}}, 1), "split");
+        must(sluice_split_file(&w->wanted[r], a->layout, &w->wanted[r]), "split");
+        for (int k = 0; k < w->pieces[r].n; k++) w->part[w->first[r] + k] = w->pieces[r].part[k];
+        w->first[r + 1] = w->first[r] + w->pieces[r].n;
+    }
+}
+
+static sluice_prospect look(sluice_array *a, bool write, wishes *w) {
     const sluice_collective *t = a->collective;
     const sluice_group *g = t->group;
-    const sluice_shape *s = &a->desc.shape;
-    int64_t end = sluice_desc_end(&a->desc), slowest = s->dim[s->order == SLUICE_ROW_MAJOR ? 0 : s->ndims - 1];
-    for (int r = 0; r < size; r++)
-        cached[r] = wanted[r].size && sluice_io_reachable(&a->io, false, &wanted[r], false) &&
-                    (!write || sluice_map_writable(a->io.map));
+    const sluice_extent e = sluice_all_extent(a);
+    for (int r = 0; r < size; r++) w->first[r + 1] = r + 1;
+    for (int r = 0; r < size; r++) w->part[r] = (sluice_io_part){.file = &w->wanted[r]};
+    if (a->layout) split(w, a);
+    for (int k = 0; k < w->first[size]; k++)
+        w->cached[k] = w->part[k].file->size && sluice_io_reachable(&a->io, false, w->part[k].file, false) &&
+                       (!write || sluice_map_writable(a->io.map));
     return (sluice_prospect){.facts = {.write = write,
                                        .size = size,
                                        .nnodes = g->nnodes,
@@ -62,34 +83,28 @@ static sluice_prospect look(sluice_array *a, bool write, const sluice_set *wante
                                        .memory = sluice_max(t->memory - SLUICE_IO_LEAST, SLUICE_IO_LEAST),
                                        .gap = sluice_io_gap(&a->io, write),
                                        .align = a->io.store->facts.align,
-                                       .origin = s->header,
-                                       .end = end,
-                                       .slab = (end - s->header) / slowest},
+                                       .origin = e.origin,
+                                       .end = e.end,
+                                       .slab = e.slab,
+                                       .subfiles = e.subfiles},
                              .own = sluice_io_choose(&a->io, write),
-                             .request = wanted,
-                             .cached = cached,
+                             .request = w->wanted,
+                             .first = a->layout ? w->first : NULL,
+                             .part = a->layout ? w->part : NULL,
+                             .cached = w->cached,
                              .mapped = a->io.method == SLUICE_MAPPED};
 }
 
-static void one_call(chance *c, sluice_array *a, int64_t *room) {
-    sluice_range range[MAX_RANKS][MAX_DIMS];
-    sluice_set wanted[MAX_RANKS] = {{0}};
-    bool cached[MAX_RANKS], write = chance_once_in(c, 2), alike = chance_once_in(c, 5);
+/* Foretells a call, makes it and compares. */
+static void foretell(sluice_array *a, bool write, wishes *w, const sluice_range *mine, int64_t *room) {
     sluice_forecast f;
     sluice_counts was, is;
     sluice_reason why;
-    snprintf(doing, sizeof doing, "seed %llu, step %lld", (unsigned long long)seed, (long long)step);
-    watch();
-    for (int r = 0; r < size; r++) {
-        draw_section(range[r], c, &a->desc.shape);
-        if (alike) memcpy(range[r], range[0], sizeof range[r]);
-        must(sluice_set_section(&wanted[r], &a->desc.shape, range[r], NULL), "section");
-    }
-    sluice_prospect p = look(a, write, wanted, cached);
+    sluice_prospect p = look(a, write, w);
     int err = sluice_forecast_make(&f, &p, &why);
     must(err ? sluice_errmsg_set(&why) : 0, "forecast");
     sluice_count(a, &was);
-    must(write ? sluice_write_all(a, range[rank], buf) : sluice_read_all(a, range[rank], buf), "call");
+    must(write ? sluice_write_all(a, mine, buf) : sluice_read_all(a, mine, buf), "call");
     sluice_count(a, &is);
     compare(&f.of[rank].counts, &was, &is);
     *room = sluice_max(*room, f.of[rank].memory && f.two_phase ? f.of[rank].memory : 0);
@@ -98,7 +113,8 @@ static void one_call(chance *c, sluice_array *a, int64_t *room) {
         seen.mapped += f.of[r].counts.mapped_read + f.of[r].counts.mapped_written > 0;
         seen.prereads += f.of[r].counts.preread > 0;
         seen.messages += f.of[r].counts.messages;
-        sluice_set_free(&wanted[r]);
+        sluice_set_free(&w->wanted[r]);
+        sluice_split_free(&w->pieces[r]);
     }
     seen.two_phase += f.two_phase;
     seen.own += !f.two_phase;
@@ -109,16 +125,42 @@ static void one_call(chance *c, sluice_array *a, int64_t *room) {
     step++;
 }
 
-/* Brings all of the file into the mapping, so that it does not matter how often it is asked whether it is there. */
-static void fetch(sluice_array *a) {
-    sluice_set all = SLUICE_SET_EMPTY;
-    must(sluice_set_block(&all, 0, sluice_desc_end(&a->desc)), "block");
-    a->io.method = SLUICE_MAPPED;
-    sluice_io_reachable(&a->io, false, &all, false);
-    sluice_set_free(&all);
+static void one_call(chance *c, sluice_array *a, int64_t *room) {
+    sluice_range range[MAX_RANKS][MAX_DIMS];
+    wishes w = {0};
+    bool write = chance_once_in(c, 2), alike = chance_once_in(c, 5);
+    snprintf(doing, sizeof doing, "seed %llu, step %lld", (unsigned long long)seed, (long long)step);
+    watch();
+    for (int r = 0; r < size; r++) {
+        draw_section(range[r], c, &a->desc.shape);
+        if (alike) memcpy(range[r], range[0], sizeof range[r]);
+        must(sluice_set_section(&w.wanted[r], &a->desc.shape, range[r], NULL), "section");
+    }
+    foretell(a, write, &w, range[rank], room);
 }
 
-static void session(chance *c, int nodes, int steps) {
+/* Brings all of the file into the mapping, so that it does not matter how often it is asked whether it is there. */
+static void fetch(sluice_array *a) {
+    const int64_t whole[] = {0, sluice_desc_end(&a->desc)}, *run = a->layout ? a->subfiles.run : whole;
+    a->io.method = SLUICE_MAPPED;
+    for (int i = 0; i < (a->layout ? a->layout->n : 1); i++) {
+        sluice_set all = SLUICE_SET_EMPTY;
+        must(sluice_set_block(&all, run[2 * i], run[2 * i + 1] - run[2 * i]), "block");
+        sluice_io_reachable(&a->io, false, &all, false);
+        sluice_set_free(&all);
+    }
+}
+
+static void draw_layout(char *text, size_t cap, chance *c) {
+    const char *const kind[] = {"rows:", "columns:", "block:", "cyclic:%d:", "striped:%d:", "tiles:%d:"};
+    char before[64];
+    snprintf(before, sizeof before, kind[chance_draw(c, 0, 5)],
+             (int)chance_draw(c, 1, chance_once_in(c, 3) ? 20000 : 9));
+    snprintf(text, cap, "%s%d", before, (int)chance_draw(c, 1, MAX_SUBFILES));
+}
+
+static void session(chance *c, int nodes, int steps, bool contained) {
+    char layout[100], name[4096];
     sluice_desc d = {.shape = {.ndims = (int)chance_draw(c, 1, MAX_DIMS),
                                .order = chance_once_in(c, 2) ? SLUICE_COLUMN_MAJOR : SLUICE_ROW_MAJOR,
                                .elem = chance_draw(c, 1, 9),
@@ -132,7 +174,14 @@ static void session(chance *c, int nodes, int steps) {
     o.together.nodes = nodes;
     sluice_array *a;
     int64_t room = 0;
-    must(sluice_create_all(&a, MPI_COMM_WORLD, path, &d, &o), "create");
+    snprintf(name, sizeof name, "%s%s", path, contained ? ".sluice" : "");
+    if (contained) {
+        draw_layout(layout, sizeof layout, c);
+        o.layout = layout;
+        d.shape.header = 0;
+        seen.layouts++;
+    }
+    must(sluice_create_all(&a, MPI_COMM_WORLD, name, &d, &o), "create");
     /* Else it depends on who comes first whether another process has claimed the file, and gaps stay where they are. */
     a->io.exclusive = true;
     fetch(a);
@@ -141,6 +190,32 @@ static void session(chance *c, int nodes, int steps) {
         one_call(c, a, &room);
     }
     must(sluice_close(a), "close");
+    MPI_Barrier(MPI_COMM_WORLD);
+    sluice_reason why;
+    if (contained && rank == 0 && sluice_container_delete(name, NULL, &why)) fail("%s", why.text);
+}
+
+/* A run of a subfile whose memory is in more pieces than a request can have is requested several times. */
+static void many_pieces(void) {
+    const sluice_desc d = {.shape = {.ndims = 1, .dim = {ROOM}, .elem = 1}};
+    const sluice_options o = {
+        .size = sizeof o, .layout = "striped:4K:2", .method = SLUICE_LIST, .together = {.way = SLUICE_WAY_OWN}};
+    const sluice_range all = {0, ROOM, 1}, some = {3 * PAGE - 100, ROOM / 2, 1};
+    char name[4096];
+    sluice_array *a;
+    int64_t room = 0;
+    snprintf(name, sizeof name, "%s.sluice", path);
+    snprintf(doing, sizeof doing, "many pieces");
+    must(sluice_create_all(&a, MPI_COMM_WORLD, name, &d, &o), "create");
+    for (int i = 0; i < 4; i++) {
+        const sluice_range *range = i % 2 ? &some : &all;
+        wishes w = {0};
+        for (int r = 0; r < size; r++) must(sluice_set_section(&w.wanted[r], &a->desc.shape, range, NULL), "section");
+        foretell(a, i > 1, &w, range, &room);
+    }
+    must(sluice_close(a), "close");
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (rank == 0 && sluice_container_delete(name, NULL, NULL)) fail("%s stays", name);
 }
 
 int main(int argc, char **argv) {
@@ -152,16 +227,19 @@ int main(int argc, char **argv) {
     int64_t live = sluice_mem_live();
     chance c = {0};
     chance_seed(&c, seed);
-    for (int i = 0; i < 4; i++) session(&c, 0, steps);
-    for (int nodes = 2; nodes <= size && nodes <= 3; nodes++) session(&c, nodes, steps * 2 / 5);
-    if (size > 3) session(&c, size, steps / 4);
+    for (int i = 0; i < 4; i++) session(&c, 0, steps, false);
+    for (int i = 0; i < 6; i++) session(&c, 0, steps / 2, true);
+    for (int nodes = 2; nodes <= size && nodes <= 3; nodes++)
+        for (int i = 0; i < 3; i++) session(&c, nodes, steps * 2 / (i ? 10 : 5), i > 0);
+    if (size > 3) session(&c, size, steps / 4, false);
+    many_pieces();
     same("memory that is not given back", 0, sluice_mem_live() - live);
     if (rank == 0)
         printf(
             "%lld calls two-phase, %lld own; %lld mapped, %lld conflicts, %lld prereads, %lld messages, %lld of many "
-            "rounds\n",
+            "rounds; %lld containers\n",
             (long long)seen.two_phase, (long long)seen.own, (long long)seen.mapped, (long long)seen.conflicts,
-            (long long)seen.prereads, (long long)seen.messages, (long long)seen.many_rounds);
+            (long long)seen.prereads, (long long)seen.messages, (long long)seen.many_rounds, (long long)seen.layouts);
     chance_free(&c);
     free(buf);
     return together_end();

@@ -351,12 +351,12 @@ mkfifo pipe
 while read -r path what; do
     for words in "info $path" "read $path --shape 3 --type int8" "cp $path x.npy" "diff $path a.npy" \
         "fill $path --value 1" "write a.npy [0] $path"; do
-        bad 2 "open $path: $what, not a regular file" $words
+        bad 2 "open $path: $what" $words
     done
 done <<'END'
-. a directory
-pipe a pipe
-/dev/null a device
+. not a container
+pipe a pipe, not a regular file
+/dev/null a device, not a regular file
 END
 : >nothing
 bad 2 'nothing is not an .npy file; a raw file is described by --shape and --type' info nothing

@@ -166,8 +166,7 @@ int sluice_all_close(sluice_collective *c, int error) {
 
 /* ---- Moving -------------------------------------------------------------------------------------------------- */
 
-/* Of an array in subfiles: their space, which has no slabs. */
-static sluice_extent extent_of(const sluice_array *a) {
+sluice_extent sluice_all_extent(const sluice_array *a) {
     const sluice_shape *s = &a->desc.shape;
     if (a->layout) return (sluice_extent){0, a->layout->base[a->layout->n], 1, a->subfiles};
     int64_t slowest = s->dim[s->order == SLUICE_ROW_MAJOR ? 0 : s->ndims - 1], end = sluice_desc_end(&a->desc);
@@ -176,7 +175,7 @@ static sluice_extent extent_of(const sluice_array *a) {
 
 int sluice_all_run(sluice_array *a, bool write, const sluice_io_part *part, int n, const sluice_known *known,
                    bool main_thread, int error, sluice_reason *why) {
-    sluice_extent e = extent_of(a);
+    sluice_extent e = sluice_all_extent(a);
     a->collective->group->may_poll = main_thread;
     return sluice_collective_move(a->collective, &a->io, &e, write, part, n, known, error, why);
 }

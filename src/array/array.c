@@ -213,6 +213,8 @@ int sluice_sync(sluice_array *a) {
 
 const sluice_desc *sluice_describe(const sluice_array *a) { return &a->desc; }
 
+const char *sluice_describe_layout(const sluice_array *a) { return a->layout ? a->layout->text : NULL; }
+
 void sluice_count(const sluice_array *a, sluice_counts *c) { *c = a->io.counts; }
 
 /* 0, or the refusal to change a read-only handle. */

@@ -155,6 +155,9 @@ int sluice_split_file(sluice_set *out, const sluice_layout *l, const sluice_set 
 int sluice_transfer_run(sluice_request *r);
 void sluice_transfer_swap(const sluice_array *a, const sluice_io_part *part, int n);
 
+/* all.c. Pure. The array as plans see it: of one in subfiles it is their space, which has no slabs. */
+sluice_extent sluice_all_extent(const sluice_array *a);
+
 /* all.c. Collective. Carries the parts of a collective transfer out, or takes part with an error. */
 int sluice_all_run(sluice_array *a, bool write, const sluice_io_part *part, int n, const sluice_known *known,
                    bool main_thread, int error, sluice_reason *why);

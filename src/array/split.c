@@ -86,9 +86,13 @@ int sluice_split_file(sluice_set *out, const sluice_layout *l, const sluice_set 
     sluice_pieces p = {0};
     sluice_set all = SLUICE_SET_EMPTY;
     int err = sluice_split(&p, l, &(sluice_io_part){file, {NULL, NULL, 0, 0}}, 1);
-    for (int k = 0; k < p.n && !err; k++) err = sluice_set_union(&all, &all, p.part[k].file);
+    sluice_set *each = err || !p.n ? NULL : sluice_mem_alloc((size_t)p.n, sizeof *each);
+    if (!err && p.n && !each) err = -ENOMEM;
+    for (int k = 0; k < p.n && !err; k++) each[k] = p.bound[k].file;
+    if (!err) err = sluice_conflict_unite(&all, each, p.n);
+    sluice_mem_free(each);
     sluice_split_free(&p);
-    if (!err) err = sluice_set_copy(out, &all);
-    sluice_set_free(&all);
+    sluice_set_free(err ? &all : out);
+    if (!err) *out = all;
     return err;
 }

@@ -65,6 +65,7 @@ static bool read_writer(int folder, writer *w) {
     return sscanf(text, "%64s %lld %lld %31s", w->host, &w->pid, &w->start, w->time) == 4;
 }
 
+/* Why there can be no second writer. */
 static int refuse_second(int folder, const char *path, sluice_reason *why) {
     const sluice_label label = sluice_store_label(path);
     const writer me = self();
@@ -80,8 +81,9 @@ static int refuse_second(int folder, const char *path, sluice_reason *why) {
     const bool gone = here && ((kill((pid_t)w.pid, 0) && errno == ESRCH) || (start && w.start && start != w.start));
     if (gone)
         return sluice_refuse(why, -EOWNERDEAD, -1,
-                             "%s has a stale lock: its writer, process %lld of %s, is gone; remove %s in it to write",
-                             label.text, w.pid, w.time, name);
+                             "%s has a stale lock: its writer, process %lld on %.32s since %s, is gone; remove %s in "
+                             "it to write",
+                             label.text, w.pid, w.host, w.time, name);
     return sluice_refuse(why, -EBUSY, -1, "%s is being written by process %lld on %.32s since %s", label.text, w.pid,
                          w.host, w.time);
 }
@@ -98,6 +100,13 @@ int sluice_claim_take(int folder, const char *path, sluice_reason *why) {
     if (n == len) return 0;
     (void)sluice_sys_unlink(folder, name);
     return sluice_store_refuse(why, n < 0 ? n : -ENOSPC, "lock", path, -1);
+}
+
+int sluice_claim_ask(int folder, const char *path, sluice_reason *why) {
+    const int fd = sluice_sys_open(folder, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK, 0);
+    if (fd == -ENOENT) return 0;
+    if (fd >= 0) close(fd);
+    return refuse_second(folder, path, why);
 }
 
 int sluice_claim_drop(int folder) { return sluice_sys_unlink(folder, name); }

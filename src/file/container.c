@@ -17,8 +17,6 @@
 #include <string.h>
 #include <unistd.h>
 
-static const char deleted[] = SLUICE_MANIFEST_NAME ".deleted";
-
 static int refuse(sluice_reason *why, int error, const char *call, const char *path) {
     return sluice_store_refuse(why, error, call, path, -1);
 }
@@ -237,7 +235,7 @@ int sluice_container_clean(sluice_container *c, bool remove, sluice_leftover *ea
     int *target = NULL, error = remove ? need_lock(c, why) : 0;
     if (!error) error = sluice_folder_targets(&target, c->manifest, c->folder, c->bindings, why);
     if (error) return error;
-    error = sluice_folder_leftovers(c->manifest, target, remove, each, arg, why);
+    error = sluice_folder_leftovers(c->manifest, target, c->folder, remove, each, arg, why);
     sluice_folder_close(target, c->manifest, c->folder);
     return error;
 }
@@ -250,19 +248,19 @@ static int remove_all(const spot *s, int folder, const char *path, const char *b
     int *target = NULL;
     bool begun = false;
     int error = sluice_folder_read(&m, folder, SLUICE_MANIFEST_NAME, path, why);
-    if (error == -ENOENT && !sluice_folder_read(&m, folder, deleted, path, NULL)) begun = true, error = 0;
+    if (error == -ENOENT && !sluice_folder_read(&m, folder, SLUICE_DELETED_NAME, path, NULL)) begun = true, error = 0;
     if (!error) error = sluice_folder_targets(&target, m, folder, bindings, why);
     if (error) {
         sluice_manifest_free(m);
         (void)sluice_claim_drop(folder);
         return error;
     }
-    if (!begun) error = sluice_sys_rename(folder, SLUICE_MANIFEST_NAME, deleted);
+    if (!begun) error = sluice_sys_rename(folder, SLUICE_MANIFEST_NAME, SLUICE_DELETED_NAME);
     if (!error) error = sluice_sys_sync(folder);
     if (!error) error = sluice_folder_remove(m, target);
-    if (!error) error = sluice_folder_leftovers(m, target, true, NULL, NULL, NULL);
+    if (!error) error = sluice_folder_leftovers(m, target, folder, true, NULL, NULL, NULL);
     for (int t = 0; t < m->ntargets && !error; t++) error = sluice_sys_sync(target[t]);
-    if (!error) error = sluice_sys_unlink(folder, deleted);
+    if (!error) error = sluice_sys_unlink(folder, SLUICE_DELETED_NAME);
     const int dropped = sluice_claim_drop(folder);
     if (!error) error = dropped;
     if (!error) error = sluice_sys_rmdir(s->around, s->name);
@@ -277,15 +275,23 @@ static int remove_all(const spot *s, int folder, const char *path, const char *b
     return error;
 }
 
+/* Not even a lock is put into a folder that is no container. */
+static int find_manifest(int folder, const char *path, sluice_reason *why) {
+    int fd = sluice_sys_open(folder, SLUICE_MANIFEST_NAME, O_RDONLY | O_NOFOLLOW | O_NONBLOCK, 0);
+    if (fd == -ENOENT) fd = sluice_sys_open(folder, SLUICE_DELETED_NAME, O_RDONLY | O_NOFOLLOW | O_NONBLOCK, 0);
+    if (fd >= 0) close(fd);
+    if (fd != -ENOENT) return fd < 0 ? refuse(why, fd, "delete", path) : 0;
+    return sluice_refuse(why, fd, -1, "delete %s: not a container: there is no %s in it", sluice_store_label(path).text,
+                         SLUICE_MANIFEST_NAME);
+}
+
 int sluice_container_delete(const char *path, const char *bindings, sluice_reason *why) {
     spot s;
     int error = find_spot(&s, "delete", path, why);
     if (error) return error;
     const int folder = sluice_sys_open(s.around, s.name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW, 0);
-    if (folder < 0)
-        error = refuse(why, folder, "delete", path);
-    else if (!(error = sluice_claim_take(folder, path, why)))
-        error = remove_all(&s, folder, path, bindings, why);
+    error = folder < 0 ? refuse(why, folder, "delete", path) : find_manifest(folder, path, why);
+    if (!error && !(error = sluice_claim_take(folder, path, why))) error = remove_all(&s, folder, path, bindings, why);
     if (folder >= 0) close(folder);
     close(s.around);
     return error;

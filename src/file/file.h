@@ -241,6 +241,9 @@ int sluice_target_find(sluice_target_path *out, const char *name, const char *bi
 int sluice_claim_take(int folder, const char *path, sluice_reason *why);
 int sluice_claim_drop(int folder);
 
+/* claim.c. Local. The same without taking it: 0 if no one has it. */
+int sluice_claim_ask(int folder, const char *path, sluice_reason *why);
+
 /* folder.c. Local. The folders of the targets, opened: one for each, `own` for ".". close leaves that one open. */
 int sluice_folder_targets(int **out, const sluice_manifest *m, int own, const char *bindings, sluice_reason *why);
 void sluice_folder_close(int *fd, const sluice_manifest *m, int own);
@@ -263,13 +266,14 @@ int sluice_folder_release(sluice_store **member, int n);
 /* folder.c. Local. The manifest in a folder: read; written beside, synced, renamed over the one that is there, and the
  * folder synced. *renamed says whether it came to that, also on failure. -ENOENT: there is none. */
 #define SLUICE_MANIFEST_NAME "manifest.json"
+#define SLUICE_DELETED_NAME SLUICE_MANIFEST_NAME ".deleted" /* while the container is being removed */
 int sluice_folder_read(sluice_manifest **out, int folder, const char *name, const char *path, sluice_reason *why);
 int sluice_folder_write(const sluice_manifest *m, int folder, bool *renamed, const char *path, sluice_reason *why);
 
 /* folder.c. Local. What has a name of this container's but stands for nothing in the manifest: told, removed. */
 typedef void sluice_leftover(void *arg, const char *target, const char *name);
-int sluice_folder_leftovers(const sluice_manifest *m, const int *fd, bool remove, sluice_leftover *each, void *arg,
-                            sluice_reason *why);
+int sluice_folder_leftovers(const sluice_manifest *m, const int *fd, int own, bool remove, sluice_leftover *each,
+                            void *arg, sluice_reason *why);
 
 /* container.c. An open container. */
 typedef enum sluice_container_mode {
@@ -318,8 +322,8 @@ int sluice_container_publish(sluice_container *c, sluice_manifest *next, sluice_
  * that the manifest no longer names nothing is found. */
 int sluice_container_clean(sluice_container *c, bool remove, sluice_leftover *each, void *arg, sluice_reason *why);
 
-/* Local. Removes a container: from the first step on it is none. One that was left half removed can be removed again.
- */
+/* Local. Removes a container: from the first step on it is none. One that was left half removed can be removed again. A
+ * folder that is none is not touched: -ENOENT. */
 int sluice_container_delete(const char *path, const char *bindings, sluice_reason *why);
 
 #endif

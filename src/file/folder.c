@@ -243,32 +243,43 @@ static const char *read_number(const char *s, int64_t *v) {
     return s;
 }
 
-/* Whether it is a name of this container's that stands for nothing in target t. */
-static bool is_leftover(const sluice_manifest *m, int t, const char *name) {
-    const bool own = !strcmp(m->target[t].text, ".");
+/* Whether it is a name of this container's that stands for nothing in a target. */
+static bool is_leftover(const sluice_manifest *m, const char *target, const char *name) {
+    const bool own = !strcmp(target, ".");
     int64_t generation, i;
     if (own && !strcmp(name, next)) return true;
     if (!own && (strncmp(name, m->uuid, 32) != 0 || name[32] != '.')) return false;
     const char *s = read_number(name + (own ? 0 : 33), &generation);
     if (!s || *s != '.' || !(s = read_number(s + 1, &i)) || *s) return false;
-    return generation != m->generation || i >= m->layout->n || m->place[i] != t;
+    return generation != m->generation || i >= m->layout->n || strcmp(m->target[m->place[i]].text, target) != 0;
 }
 
-int sluice_folder_leftovers(const sluice_manifest *m, const int *fd, bool remove, sluice_leftover *each, void *arg,
-                            sluice_reason *why) {
+static int look_through(const sluice_manifest *m, int folder, const char *target, bool remove, sluice_leftover *each,
+                        void *arg) {
+    const int again = sluice_sys_open(folder, ".", O_RDONLY | O_DIRECTORY, 0); /* with a position of its own */
+    DIR *d = again < 0 ? NULL : fdopendir(again);
     int error = 0;
-    for (int t = 0; t < m->ntargets && !error; t++) {
-        const int again = sluice_sys_open(fd[t], ".", O_RDONLY | O_DIRECTORY, 0); /* with a position of its own */
-        DIR *d = again < 0 ? NULL : fdopendir(again);
-        if (!d) error = again < 0 ? again : -errno;
-        if (!d && again >= 0) close(again);
-        for (struct dirent *e; d && !error && (e = readdir(d));) {
-            if (!is_leftover(m, t, e->d_name)) continue;
-            if (each) each(arg, m->target[t].text, e->d_name);
-            if (remove) error = sluice_sys_unlink(fd[t], e->d_name);
-        }
-        if (d) closedir(d);
-        if (error) sluice_store_refuse(why, error, "clean target", m->target[t].text, -1);
+    if (!d) error = again < 0 ? again : -errno;
+    if (!d && again >= 0) close(again);
+    for (struct dirent *e; d && !error && (e = readdir(d));) {
+        if (!is_leftover(m, target, e->d_name)) continue;
+        if (each) each(arg, target, e->d_name);
+        if (remove) error = sluice_sys_unlink(folder, e->d_name);
     }
+    if (d) closedir(d);
     return error;
+}
+
+/* The container's own folder has the manifests, whether it is a target or not. */
+int sluice_folder_leftovers(const sluice_manifest *m, const int *fd, int own, bool remove, sluice_leftover *each,
+                            void *arg, sluice_reason *why) {
+    int error = look_through(m, own, ".", remove, each, arg);
+    if (error) return sluice_store_refuse(why, error, "clean target", ".", -1);
+    for (int t = 0; t < m->ntargets; t++) {
+        const char *name = m->target[t].text;
+        if (!strcmp(name, ".")) continue;
+        error = look_through(m, fd[t], name, remove, each, arg);
+        if (error) return sluice_store_refuse(why, error, "clean target", name, -1);
+    }
+    return 0;
 }

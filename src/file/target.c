@@ -123,7 +123,7 @@ static int read_file(char **text, sluice_reason *why) {
 
 int sluice_target_find(sluice_target_path *out, const char *name, const char *bindings, sluice_reason *why) {
     const char *environment = getenv("SLUICE_TARGETS");
-    const source given[] = {{"targets", bindings ? bindings : "", ',', false},
+    const source given[] = {{"bindings", bindings ? bindings : "", ',', false},
                             {"SLUICE_TARGETS", environment ? environment : "", ',', false}};
     char *text;
     int found = 0;
@@ -135,7 +135,7 @@ int sluice_target_find(sluice_target_path *out, const char *name, const char *bi
     sluice_mem_free(text);
     if (found) return found < 0 ? found : 0;
     return sluice_refuse(why, SLUICE_E_ARGUMENT, -1,
-                         "target %s is bound to no folder: say %s=PATH in the option targets or in SLUICE_TARGETS, or "
+                         "target %s is bound to no folder: say %s=PATH in the option bindings or in SLUICE_TARGETS, or "
                          "as a line of ~/.config/sluice/targets",
                          name, name);
 }

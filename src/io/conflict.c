@@ -12,6 +12,17 @@ int sluice_conflict_both(sluice_set *out, const sluice_set *a, const sluice_set 
     return apart ? sluice_set_block(out, 0, 0) : sluice_set_intersect(out, a, b);
 }
 
+int sluice_conflict_unite(sluice_set *out, const sluice_set *s, int n) {
+    if (n == 0) return sluice_set_block(out, 0, 0);
+    if (n == 1) return sluice_set_copy(out, s);
+    sluice_set high = SLUICE_SET_EMPTY;
+    int err = sluice_conflict_unite(out, s, n / 2);
+    if (!err) err = sluice_conflict_unite(&high, s + n / 2, n - n / 2);
+    if (!err) err = sluice_set_union(out, out, &high);
+    sluice_set_free(&high);
+    return err;
+}
+
 int sluice_conflict_lost(sluice_set *out, const sluice_set *request, int size, int rank, bool refuse,
                          sluice_reason *why) {
     sluice_set both = SLUICE_SET_EMPTY;

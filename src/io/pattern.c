@@ -72,21 +72,9 @@ void sluice_pattern_forget(sluice_pattern *p, int size) {
 
 /* ---- Learning ------------------------------------------------------------------------------------------------ */
 
-/* The union of n sets, by halves. */
-static int unite(sluice_set *out, const sluice_set *s, int n) {
-    if (n == 0) return sluice_set_block(out, 0, 0);
-    if (n == 1) return sluice_set_copy(out, s);
-    sluice_set high = SLUICE_SET_EMPTY;
-    int err = unite(out, s, n / 2);
-    if (!err) err = unite(&high, s + n / 2, n - n / 2);
-    if (!err) err = sluice_set_union(out, out, &high);
-    sluice_set_free(&high);
-    return err;
-}
-
 /* All that this process wants. If that is too complex to say, a read asks for the range of it. */
 static int own_request(sluice_set *out, const sluice_pattern *p) {
-    int err = unite(out, p->file, p->n);
+    int err = sluice_conflict_unite(out, p->file, p->n);
     if (err != SLUICE_E_COMPLEX || p->write) return err;
     int64_t lo = INT64_MAX, hi = 0;
     for (int i = 0; i < p->n; i++) {

@@ -93,6 +93,10 @@ typedef struct sluice_stretches {
 void sluice_stretches_first(sluice_stretches *s, const sluice_plan *p, int a, int64_t k);
 bool sluice_stretches_next(sluice_stretches *s, sluice_stretch *out);
 
+/* conflict.c. Pure. The parts of a request as one: the union of n sets, by halves. *out is none of them, and
+ * may have changed on failure. */
+int sluice_conflict_unite(sluice_set *out, const sluice_set *s, int n);
+
 /* conflict.c. Pure. What two requests have in common. */
 int sluice_conflict_both(sluice_set *out, const sluice_set *a, const sluice_set *b);
 

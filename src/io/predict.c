@@ -110,41 +110,99 @@ int sluice_predict_two_phase(sluice_prediction *out, const sluice_plan *p, const
 
 /* ---- Own ----------------------------------------------------------------------------------------------------- */
 
-int sluice_predict_own(sluice_prediction *out, const sluice_set *file, const sluice_io_plan *how, bool write,
-                       bool straight) {
-    amount all = {0, 0}, holes = {0, 0};
-    bool buffered = false;
+/* What batch.c collects, counted. */
+typedef struct batch {
+    const sluice_io_plan *how;
+    int64_t n, nvector, used;
+    amount all, holes;
+    bool buffered;
+} batch;
+
+static void make_room(batch *b, int64_t buffered) {
+    if (b->n < b->how->depth && b->nvector < SLUICE_IO_VECTOR && b->used + buffered <= b->how->window) return;
+    b->n = b->nvector = b->used = 0;
+}
+
+/* So many requests, each of one piece of memory and none through the buffer. */
+static void add_easy(batch *b, int64_t runs, int64_t bytes) {
+    const int64_t left = sluice_min(b->how->depth - b->n, SLUICE_IO_VECTOR - b->nvector);
+    b->all.calls += runs;
+    b->all.bytes += bytes;
+    if (runs > left) {
+        runs = (runs - left - 1) % b->how->depth + 1;
+        b->n = b->nvector = b->used = 0;
+    }
+    b->n += runs;
+    b->nvector += runs;
+}
+
+/* How far a request from lo on reaches whose memory is in pieces. */
+static int64_t add_pieces(batch *b, int64_t lo, int64_t hi, const sluice_io_part *part) {
+    sluice_cursor c;
+    sluice_run run;
+    sluice_cursor_init(&c, part->mem.set);
+    sluice_cursor_seek(&c, sluice_set_rank(part->file, lo));
+    for (; lo < hi && b->nvector < SLUICE_IO_VECTOR && sluice_cursor_run(&c, &run); b->nvector++)
+        lo += sluice_min(run.len, hi - lo);
+    return lo;
+}
+
+static void add_run(batch *b, int64_t lo, int64_t end, const sluice_io_part *part, bool straight) {
+    const sluice_set *file = part->file;
+    const bool direct = straight && sluice_set_rank(file, end) - sluice_set_rank(file, lo) == end - lo;
+    for (int64_t hi; lo < end; lo = hi < end ? sluice_set_next(file, hi) : end) {
+        hi = direct || end - lo <= b->how->window ? end : sluice_set_prev(file, lo + b->how->window - 1) + 1;
+        make_room(b, direct ? 0 : hi - lo);
+        if (direct && part->mem.set)
+            hi = add_pieces(b, lo, hi, part);
+        else
+            b->nvector++;
+        b->n++;
+        b->all.calls++;
+        b->all.bytes += hi - lo;
+        b->buffered |= !direct;
+        if (!direct) b->used += hi - lo;
+        if (sluice_set_rank(file, hi) - sluice_set_rank(file, lo) == hi - lo) continue;
+        b->holes.calls++;
+        b->holes.bytes += hi - lo;
+    }
+}
+
+static int add_part(batch *b, const sluice_io_part *part) {
+    const bool straight = sluice_io_straight(part);
     sluice_set cover = SLUICE_SET_EMPTY;
     sluice_cursor c;
     sluice_run run;
-    int err = sluice_set_coarsen(&cover, file, how->gap);
+    int err = sluice_set_coarsen(&cover, part->file, b->how->gap);
     if (err) return err;
-    bool easy = straight && cover.size == file->size;
-    if (easy) all = (amount){sluice_set_nruns(file), file->size};
-    for (sluice_cursor_init(&c, &cover); !easy && sluice_cursor_run(&c, &run);) {
-        const int64_t end = run.off + run.len;
-        const bool solid = sluice_set_rank(file, end) - sluice_set_rank(file, run.off) == run.len;
-        const bool direct = solid && straight;
-        for (int64_t lo = run.off, hi; lo < end; lo = hi < end ? sluice_set_next(file, hi) : end) {
-            hi = direct || end - lo <= how->window ? end : sluice_set_prev(file, lo + how->window - 1) + 1;
-            all.calls++;
-            all.bytes += hi - lo;
-            buffered |= !direct;
-            if (sluice_set_rank(file, hi) - sluice_set_rank(file, lo) == hi - lo) continue;
-            holes.calls++;
-            holes.bytes += hi - lo;
-        }
-    }
+    if (straight && !part->mem.set && cover.size == part->file->size)
+        add_easy(b, sluice_set_nruns(part->file), part->file->size);
+    else
+        for (sluice_cursor_init(&c, &cover); sluice_cursor_run(&c, &run);)
+            add_run(b, run.off, run.off + run.len, part, straight);
     sluice_set_free(&cover);
-    amount read = write ? holes : all, written = write ? all : (amount){0, 0};
+    return 0;
+}
+
+int sluice_predict_own(sluice_prediction *out, const sluice_io_part *part, int n, const sluice_io_plan *how,
+                       bool write) {
+    batch b = {.how = how};
+    int64_t wanted = 0;
+    for (int i = 0; i < n; i++) {
+        const int err = add_part(&b, &part[i]);
+        if (err) return err;
+        wanted += part[i].file->size;
+        if (write) b.n = b.nvector = b.used = 0; /* each for itself */
+    }
+    const amount read = write ? b.holes : b.all, written = write ? b.all : (amount){0, 0};
     *out = (sluice_prediction){.counts = {.calls_read = read.calls,
                                           .bytes_read = read.bytes,
-                                          .preread = write ? holes.bytes : 0,
+                                          .preread = write ? b.holes.bytes : 0,
                                           .calls_write = written.calls,
                                           .bytes_written = written.bytes,
-                                          .wanted_read = write ? 0 : file->size,
-                                          .wanted_written = write ? file->size : 0},
-                               .useful = file->size,
-                               .memory = buffered ? how->window : 0};
+                                          .wanted_read = write ? 0 : wanted,
+                                          .wanted_written = write ? wanted : 0},
+                               .useful = wanted,
+                               .memory = b.buffered ? how->window : 0};
     return 0;
 }

@@ -18,18 +18,21 @@ typedef struct sluice_prediction {
 int sluice_predict_two_phase(sluice_prediction *out, const sluice_plan *p, const sluice_plan_facts *f,
                              const sluice_set *request);
 
-/* predict.c. Pure. A process that moves a set by itself; straight: where all of a run is wanted, without a buffer. */
-int sluice_predict_own(sluice_prediction *out, const sluice_set *file, const sluice_io_plan *how, bool write,
-                       bool straight);
+/* predict.c. Pure. A process that moves parts by itself, by requests; each ends in the file before the next begins. Of
+ * their memory only the sets count. */
+int sluice_predict_own(sluice_prediction *out, const sluice_io_part *part, int n, const sluice_io_plan *how,
+                       bool write);
 
 /* What a call depends on. */
 typedef struct sluice_prospect {
     sluice_plan_facts facts;
-    sluice_io_plan own;        /* how a process requests for itself */
-    const sluice_set *request; /* of each rank; one part, packed in memory */
-    const bool *cached;        /* which of them can be reached through the mapping */
-    bool mapped;               /* as told, in long runs too */
-    bool known;                /* the requests follow from something that all processes know */
+    sluice_io_plan own;         /* how a process requests for itself */
+    const sluice_set *request;  /* of each rank */
+    const int *first;           /* of the parts of rank r, whose union it is: first[r] to first[r + 1]; and */
+    const sluice_io_part *part; /* all parts (see sluice_predict_own). Both NULL: one each, packed in memory */
+    const bool *cached;         /* which parts can be reached through the mapping */
+    bool mapped;                /* as told, in long runs too */
+    bool known;                 /* the requests follow from something that all processes know */
 } sluice_prospect;
 
 /* What it will do. */

@@ -37,7 +37,7 @@ typedef struct plan {
 } plan;
 
 static plan make_plan(const options *o, sluice_array *from, const char *section, const char *path, int64_t header) {
-    plan p = {.o = o, .from = from, .d = *sluice_describe(from), .container = file_contains(o, path)};
+    plan p = {.o = o, .from = from, .d = *sluice_describe(from), .container = file_contained(o, path)};
     file_section(p.range, from, section);
     for (int i = 0; i < p.d.shape.ndims; i++) p.d.shape.dim[i] = p.range[i].count;
     p.d.format = p.container ? SLUICE_RAW : file_format(o, path);
@@ -45,7 +45,7 @@ static plan make_plan(const options *o, sluice_array *from, const char *section,
     if (o->order) p.d.shape.order = o->array.order;
     p.d.swapped = 0; /* reading converts */
     p.how = (sluice_options){.size = sizeof p.how, .memory = o->memory / HANDLE, .no_map = 1, .exclusive = 1};
-    p.how.bindings = o->bindings;
+    p.how.bindings = o->bind;
     p.how.targets = o->targets;
     if (p.container) p.how.layout = o->layout ? o->layout : "single";
     return p;
@@ -253,7 +253,7 @@ static int cp_run(const options *o, int n, char **argument) {
     options source = *o;
     if (!o->from_order) source.from_order = "C"; /* --order is that of the copy */
     sluice_array *from = file_open(&source, argument[0], FILE_FROM, SLUICE_READ, o->memory / HANDLE);
-    const bool container = file_contains(o, argument[1]);
+    const bool container = file_contained(o, argument[1]);
     if (!file_raw(from)) file_unused(o, file_format(o, argument[1]) == SLUICE_RAW && !container ? "srH" : "srHh");
     if (!container && o->targets) report_usage("--targets without --layout");
     if (container && o->format) report_usage("--format is for plain files, and %s is to be a container", argument[1]);
@@ -290,7 +290,7 @@ static sluice_array *open_input(const options *o, const char *path, const sluice
     memcpy(input.type_name, d->type, sizeof input.type_name);
     sluice_array *a = file_open(&input, path, FILE_FROM, SLUICE_READ, o->memory / HANDLE);
     const sluice_shape *shape = &sluice_describe(a)->shape;
-    if (sluice_describe(a)->format == SLUICE_RAW && !stat(path, &st) && st.st_size != shape->header + bytes)
+    if (file_raw(a) && !stat(path, &st) && st.st_size != shape->header + bytes)
         report_usage("%s has %" PRId64 " bytes, but the section %" PRId64, path, (int64_t)st.st_size,
                      shape->header + bytes);
     return a;
@@ -308,8 +308,8 @@ static int write_run(const options *o, int n, char **argument) {
     progress_start("write");
     report_array(
         sluice_copy(to, from, &(sluice_copy_options){.to = range, .memory = o->memory, .progress = progress_step}));
-    report_array(sluice_close(to));
-    report_array(sluice_close(from));
+    file_close(to);
+    file_close(from);
     progress_end();
     return 0;
 }
@@ -334,7 +334,7 @@ const command cp_command = {
     "  sluice cp field.npy corner.npy --section '[:100,:100]'\n"
     "  mpiexec -n 4 sluice cp field.npy field.sluice --layout tiles:256x256:8 --resume\n"
     "  sluice cp field.sluice field.npy --explain\n",
-    "sTnrhHSMmfjLgbux",
+    "sTnrhHSMmfjlgbuX",
     2,
     2,
     cp_run,
@@ -350,7 +350,7 @@ const command write_command = {
     "\n"
     "example:\n"
     "  sluice write field.npy '[10:20, ::2]' part.npy\n",
-    "sTohrHm",
+    "sTohrHmb",
     3,
     3,
     write_run,

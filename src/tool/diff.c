@@ -192,7 +192,7 @@ static int diff_run(const options *o, int n, char **argument) {
     else
         print(&c, reason, first);
     for (int k = 0; k < 2; k++) {
-        report_array(sluice_close(c.array[k]));
+        file_close(c.array[k]);
         free(c.value[k]);
     }
     return reason || c.different ? 1 : 0;
@@ -210,7 +210,7 @@ const command diff_command = {
     "examples:\n"
     "  sluice diff rows.npy columns.npy\n"
     "  sluice diff field.npy field.raw --shape 1000x1000 --type float32 --json\n",
-    "sTohrHmj",
+    "sTohrHmjb",
     2,
     2,
     diff_run,

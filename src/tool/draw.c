@@ -9,11 +9,13 @@ enum {
 static const char symbol[] = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
 enum { SYMBOLS = sizeof symbol - 1 };
 
+char draw_symbol(int i) { return symbol[i % SYMBOLS]; }
+
 /* What stands for the len bytes at off: of a single set # for all, + for some; of several, the one that has any. */
 static char mark(const parts *p, int64_t off, int64_t len) {
     for (int i = 0; i < p->n; i++) {
         const int64_t has = sluice_set_rank(&p->set[i], off + len) - sluice_set_rank(&p->set[i], off);
-        if (has) return p->n > 1 ? symbol[i % SYMBOLS] : has == len ? '#' : '+';
+        if (has) return p->n > 1 ? draw_symbol(i) : has == len ? '#' : '+';
     }
     return '.';
 }

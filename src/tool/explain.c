@@ -3,6 +3,7 @@
  * Everything printed comes from the closed form of the section and of the parts of the processes, so an array of
  * 8 TB is explained as quickly as one of 2 KB. Only the picture visits elements, and is left out when it is large.
  */
+#include "array/array.h"
 #include "tool/tool.h"
 #include <stdlib.h>
 #include <string.h>
@@ -20,7 +21,7 @@ static void print_amount(const sluice_set *s) { printf(" %17" PRId64 " %13" PRId
 
 /* ---- the section ---- */
 
-void explain_array(const options *o, int64_t bytes) {
+void explain_array(const options *o, int64_t bytes, const sluice_manifest *contained) {
     const sluice_shape *a = &o->array;
     printf("array     ");
     words_extents(stdout, a->dim, a->ndims);
@@ -30,10 +31,11 @@ void explain_array(const options *o, int64_t bytes) {
         printf(" elements of %s", words_bytes(a->elem));
     printf(", %s: %s", words_order(a->order), words_bytes(bytes));
     if (a->header) printf(" after a header of %s", words_bytes(a->header));
+    if (contained) printf(", in %d subfile%s", contained->layout->n, contained->layout->n == 1 ? "" : "s");
     putchar('\n');
 }
 
-static void explain_section(const options *o, const sluice_set *s, const sluice_range *range) {
+static void explain_section(const options *o, const char *in, const sluice_set *s, const sluice_range *range) {
     const sluice_shape *a = &o->array;
     int64_t count[SLUICE_MAX_DIMS];
     printf("\nsection   %s: ", o->section ? o->section : "all");
@@ -43,11 +45,11 @@ static void explain_section(const options *o, const sluice_set *s, const sluice_
     if (!s->size) return;
     const int64_t lo = sluice_set_lo(s), hi = sluice_set_hi(s), runs = sluice_set_nruns(s);
     if (runs == 1)
-        printf("%sone run, bytes %" PRId64 "-%" PRId64 " of the file\n", indent, lo, hi - 1);
+        printf("%sone run, bytes %" PRId64 "-%" PRId64 " of the %s\n", indent, lo, hi - 1, in);
     else
-        printf("%s%" PRId64 " runs of %.3g byte%s on average, in bytes %" PRId64 "-%" PRId64 " of the file\n"
+        printf("%s%" PRId64 " runs of %.3g byte%s on average, in bytes %" PRId64 "-%" PRId64 " of the %s\n"
                "%s%.3g %% of that span of %s is wanted\n",
-               indent, runs, (double)s->size / (double)runs, runs == s->size ? "" : "s", lo, hi - 1, indent,
+               indent, runs, (double)s->size / (double)runs, runs == s->size ? "" : "s", lo, hi - 1, in, indent,
                100.0 * (double)s->size / (double)(hi - lo), words_bytes(hi - lo));
     fputs(indent, stdout);
     notation_print(s, NOTATION);
@@ -167,11 +169,18 @@ static void explain_domains(const options *o, const sluice_domains *d, const slu
 
 /* ---- the picture ---- */
 
-static void explain_picture(const options *o, const sluice_set *section, const sluice_spread *l) {
+static void explain_picture(const options *o, const sluice_layout *contained, const sluice_set *section,
+                            const sluice_spread *l) {
     const sluice_shape *a = &o->array;
     sluice_set marked = *section;
     parts p = {.n = 1, .set = &marked};
     if (!draw_fits(a) || l->n > LETTERS) return;
+    if (!o->dist && contained && contained->n <= LETTERS) {
+        p = (parts){.n = contained->n, .set = contained->set};
+        printf("\npicture   a letter for each subfile, in capitals where the section is\n");
+        draw_array(a, &p, section, indent);
+        return;
+    }
     if (!o->dist) {
         printf("\npicture   # is in the section\n");
         draw_array(a, &p, NULL, indent);
@@ -184,7 +193,7 @@ static void explain_picture(const options *o, const sluice_set *section, const s
     parts_free(&p);
 }
 
-static void explain_parts(const options *o, const sluice_set *whole) {
+static void explain_parts(const options *o, sluice_array *file, const sluice_set *whole) {
     const sluice_shape *a = &o->array;
     sluice_set section = SLUICE_SET_EMPTY;
     sluice_range range[SLUICE_MAX_DIMS];
@@ -196,11 +205,13 @@ static void explain_parts(const options *o, const sluice_set *whole) {
     sluice_domains domains = {0};
     if (o->domains) domains = choose_domains(o, whole, &section);
 
-    explain_array(o, whole->size);
-    explain_section(o, &section, range);
+    const sluice_manifest *contained = file && file->container ? file->container->manifest : NULL;
+    explain_array(o, whole->size, contained);
+    explain_section(o, contained ? "array" : "file", &section, range);
+    if (contained) subfiles_explain(o, file, &section);
     if (o->dist) explain_owners(o, &section, &l);
     if (o->domains) explain_domains(o, &domains, &section);
-    explain_picture(o, &section, &l);
+    explain_picture(o, contained ? contained->layout : NULL, &section, &l);
     sluice_spread_free(&l);
     sluice_set_free(&section);
 }
@@ -237,11 +248,11 @@ static int explain_run(const options *given, int n, char **argument) {
     for (int d = 0; d < o.array.ndims; d++) range[d] = (sluice_range){0, o.array.dim[d], 1};
     report_error(sluice_set_section(&whole, &o.array, range, NULL), "array");
     if (o.collective)
-        together_explain(&o, file);
+        together_explain(&o, file, whole.size);
     else
-        explain_parts(&o, &whole);
+        explain_parts(&o, file, &whole);
     sluice_set_free(&whole);
-    if (file) report_array(sluice_close(file));
+    if (file) file_close(file);
     return 0;
 }
 
@@ -265,7 +276,7 @@ const command explain_command = {
     "  sluice explain --shape 16x16 --type float64 --section '[2:10,::3]' --dist 'block,*' --grid 4 --domains "
     "dynamic\n"
     "  sluice explain field.npy --collective read --ranks 4 --section '[0:100,:]' --shift 100,0\n",
-    "stohSDGFNACRBKckWEyaj",
+    "stohSDGFNACRBKckWEyajb",
     0,
     1,
     explain_run,

@@ -1,9 +1,11 @@
-/* file.c: arrays in files, as the command is told of them: an .npy file says itself what it holds, a raw one is
- * described by --shape, --type, --order and --header. Which of the two a file is, its first bytes say. */
+/* file.c: arrays in files, as the command is told of them: an .npy file and a container say themselves what they hold,
+ * a raw file is described by --shape, --type, --order and --header. A container is a folder; which of the others a file
+ * is, its first bytes say. */
 #include "array/array.h"
 #include "tool/tool.h"
 #include <errno.h>
 #include <fcntl.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -31,23 +33,52 @@ static void describe(sluice_desc *d, const options *o, file_role role) {
     if (o->from_header >= 0) d->shape.header = o->from_header;
 }
 
-sluice_array *file_open(const options *o, const char *path, file_role role, int mode, int64_t memory) {
-    sluice_array *a;
+/* A container that is open for writing. Its lock, which would outlive us, must not stay when we are ended: on errors
+ * the container is closed, by signals only the lock goes, for no more may be done then. */
+static sluice_array *volatile held;
+
+static void release(void) {
+    if (held) sluice_claim_drop(held->container->folder);
+}
+
+static void close_held(void) {
+    sluice_array *a = held;
+    held = NULL;
+    sluice_close(a);
+}
+
+static void hold(sluice_array *a) {
+    ending_undo(release);
+    held = a;
+    atexit(close_held);
+}
+
+void file_close(sluice_array *a) {
+    if (a == held) held = NULL;
+    report_array(sluice_close(a));
+}
+
+int file_try(sluice_array **a, const options *o, const char *path, file_role role, int mode, int64_t memory) {
     sluice_desc raw;
-    const sluice_options how = {
-        .size = sizeof how, .memory = memory, .no_map = role != FILE_ONLY, .bindings = o->bindings};
+    const sluice_options how = {.size = sizeof how, .memory = memory, .no_map = role != FILE_ONLY, .bindings = o->bind};
     if (!*path) report_usage("'' is not the name of a file");
     const bool given = !is_npy(path, o->shape);
     if (given) describe(&raw, o, role);
-    const int error = ranks_open(&a, path, mode, given ? &raw : NULL, &how);
+    return ranks_open(a, path, mode, given ? &raw : NULL, &how);
+}
+
+sluice_array *file_open(const options *o, const char *path, file_role role, int mode, int64_t memory) {
+    sluice_array *a;
+    const int error = file_try(&a, o, path, role, mode, memory);
     if (error == -EINVAL) report_usage("%s", sluice_errmsg()); /* no regular file */
     report_array(error);
+    if (a->container && mode == SLUICE_WRITE) hold(a);
     return a;
 }
 
-bool file_raw(const sluice_array *a) { return !a->container && a->desc.format == SLUICE_RAW; }
+bool file_raw(const sluice_array *a) { return sluice_describe(a)->format == SLUICE_RAW && !sluice_describe_layout(a); }
 
-bool file_contains(const options *o, const char *path) {
+bool file_contained(const options *o, const char *path) {
     return sluice_contain_wanted(path, &(sluice_options){.layout = o->layout});
 }
 

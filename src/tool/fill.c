@@ -82,7 +82,7 @@ static int fill_run(const options *o, int n, char **argument) {
     element_read(element_of(d), first, o->value ? o->value : "0");
     progress_start("fill");
     fill(a, range, first, o->iota, o->memory);
-    report_array(sluice_close(a));
+    file_close(a);
     progress_end();
     free(first);
     return 0;
@@ -98,7 +98,7 @@ const command fill_command = {
     "examples:\n"
     "  sluice fill field.npy --value 1.5\n"
     "  sluice fill field.npy '[10:20, ::2]' --iota\n",
-    "sTohvim",
+    "sTohvimb",
     1,
     2,
     fill_run,

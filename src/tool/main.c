@@ -13,13 +13,16 @@ typedef struct entry {
 
 static const entry table[] = {
     {"create", "makes an array of zeros in a file", &create_command, NULL},
-    {"info", "says what array is in a file", &info_command, NULL},
+    {"info", "says what array is in a file, and how it is divided into subfiles", &info_command, NULL},
+    {"check", "looks for damage: of a container, a folder of subfiles, or of a file", &check_command, NULL},
+    {"rm", "removes containers", &rm_command, NULL},
     {"read", "prints a section of an array, or copies it to a new file", &read_command, NULL},
     {"write", "writes a file into a section of an array", &write_command, NULL},
     {"cp", "copies an array: other format, layout or storage order, or only a section; in parallel", &cp_command, NULL},
     {"diff", "compares two arrays element by element", &diff_command, NULL},
     {"fill", "sets the elements of an array", &fill_command, NULL},
     {"explain", "what a section of an array means for the file and for processes", &explain_command, NULL},
+    {"match", "how well a layout fits an access, and which would fit better", &match_command, NULL},
     {"set", "the algebra of sets: enumerate, map, intersect, project, compare, draw", set_commands, set_notation},
 };
 enum { TABLE = sizeof table / sizeof *table };

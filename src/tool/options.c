@@ -43,11 +43,14 @@ static const struct {
     {'m', "memory", "BYTES", "most memory for buffers (default: 64M)"},
     {'f', "force", NULL, "replace a file that is there, once the new one is complete"},
     {'j', "json", NULL, "print JSON"},
-    {'L', "layout", "LAYOUT", "a container, with subfiles like this: rows:4, tiles:256x256:6, striped:1M:8, ..."},
-    {'g', "targets", "a,b", "names of the targets on which its subfiles lie in turn (default: in its own folder)"},
-    {'b', "bind", "a=/x,b=/y", "where targets are (default: as $SLUICE_TARGETS says)"},
+    {'l', "layout", "rows:4",
+     "a container, a folder of subfiles: which of them has what (default of X.sluice: single)"},
+    {'g', "targets", "a,b", "names of the places to which the subfiles go in turn (default: the folder itself)"},
+    {'V', "svg", "FILE", "draw the layout of a container to a new file, as SVG"},
+    {'x', "clean", NULL, "remove what crashes left behind"},
+    {'b', "bind", "a=PATH,...", "which folders the targets of a container are (default: as $SLUICE_TARGETS says)"},
     {'u', "resume", NULL, "go on with a copy that was interrupted, and keep this one if it is"},
-    {'x', "explain", NULL, "say what it would cost, and do nothing"},
+    {'X', "explain", NULL, "say what it would cost, and do nothing"},
 };
 enum {
     TABLE = sizeof table / sizeof *table,
@@ -128,11 +131,13 @@ static void set_option(options *o, char letter, const char *value) {
         break;
     case 'f': o->force = true; break;
     case 'j': o->json = true; break;
-    case 'L': o->layout = value; break;
+    case 'l': o->layout = value; break;
     case 'g': o->targets = value; break;
-    case 'b': o->bindings = value; break;
+    case 'V': o->svg = value; break;
     case 'u': o->resume = true; break;
-    case 'x': o->explain = true; break;
+    case 'X': o->explain = true; break;
+    case 'x': o->clean = true; break;
+    case 'b': o->bind = value; break;
     }
 }
 

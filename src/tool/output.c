@@ -2,8 +2,8 @@
  *
  * A file is made under another name in its folder, written, made permanent, and then given its name in one step, which
  * replaces what had the name before. However the program ends before that step, the old file is as it was, and the new
- * one is removed: at exit, and by the signals that ask a program to end. A copy that is to be resumed stays, and a
- * container stays after a signal, for there is more to remove than a handler may do.
+ * one is removed (ending.c). A copy that is to be resumed stays, and a container stays after a signal, for there is
+ * more to remove than a handler may do.
  */
 #include "tool/tool.h"
 #include <errno.h>
@@ -30,27 +30,10 @@ static int remove_partial(void) {
 }
 
 static void give_up(void) {
-    if (!out.pending || out.keep) return;
+    if (!out.pending || out.keep || (out.container && ending_by_signal())) return;
     out.pending = 0;
     remove_partial();
     journal_remove();
-}
-
-static void end_by_signal(int number) {
-    if (!out.container) give_up();
-    signal(number, SIG_DFL);
-    raise(number);
-}
-
-static void watch_signals(void) {
-    static const int ending[] = {SIGHUP, SIGINT, SIGTERM};
-    for (size_t i = 0; i < sizeof ending / sizeof *ending; i++) {
-        struct sigaction now;
-        /* Who started us under nohup wants it to go on. */
-        if (sigaction(ending[i], NULL, &now) || now.sa_handler == SIG_IGN) continue;
-        now = (struct sigaction){.sa_handler = end_by_signal};
-        sigaction(ending[i], &now, NULL);
-    }
 }
 
 static char *join(const char *folder, const char *name) {
@@ -107,8 +90,7 @@ static mode_t place(const char *path, bool force) {
 const char *output_start(const char *path, bool force) {
     const mode_t mode = place(path, force);
     out.temporary = join(out.folder, ".sluice-XXXXXX");
-    atexit(give_up);
-    watch_signals();
+    ending_undo(give_up);
     const int fd = mkstemp(out.temporary);
     if (fd < 0) {
         const char *why = strerror(errno);
@@ -147,8 +129,8 @@ static char *beside(const char *suffix) {
 
 const char *output_partial(const options *o, const char *path, journal_state *s, bool *fresh) {
     struct stat st;
-    out.container = file_contains(o, path);
-    out.bindings = o->bindings;
+    out.container = file_contained(o, path);
+    out.bindings = o->bind;
     out.keep = o->resume;
     if (out.container && !lstat(path, &st)) report_usage("%s exists; a container is not replaced", path);
     out.mode = place(out.container ? trim(path) : path, o->force);
@@ -164,8 +146,7 @@ const char *output_partial(const options *o, const char *path, journal_state *s,
     if (there && out.container) unlock_partial();
     *fresh = !there || !o->resume || !journal_read(s, path);
     if (there && *fresh) restart();
-    atexit(give_up);
-    watch_signals();
+    ending_undo(give_up);
     out.pending = 1;
     if (*fresh) journal_write(s);
     return out.temporary;
@@ -178,9 +159,8 @@ static int publish(void) {
     return sluice_sys_rename_new(AT_FDCWD, out.temporary, out.name);
 }
 
-void output_finish(sluice_array *a) {
-    report_array(sluice_sync(a));
-    report_array(sluice_close(a));
+/* The last step. */
+static void give_name(void) {
     if (!ranks_lead()) return;
     const int error = publish();
     if (error == -EEXIST) report_usage("%s exists; --force replaces it", out.written);
@@ -194,6 +174,18 @@ void output_finish(sluice_array *a) {
     free(out.temporary);
     free(out.folder);
     ranks_led();
+}
+
+void output_finish(sluice_array *a) {
+    report_array(sluice_sync(a));
+    report_array(sluice_close(a));
+    give_name();
+}
+
+void output_text(FILE *f) {
+    if (fflush(f) || ferror(f) || fsync(fileno(f)) || fclose(f))
+        report_failure("write %s: %s", out.written, strerror(errno));
+    give_name();
 }
 
 void output_name(char *line, size_t cap) {

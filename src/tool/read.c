@@ -73,7 +73,7 @@ static int read_run(const options *o, int n, char **argument) {
         cp_section(o, a, n > 1 ? argument[1] : NULL, o->output, 0);
     else
         print_section(o, a, n > 1 ? argument[1] : NULL);
-    report_array(sluice_close(a));
+    file_close(a);
     return 0;
 }
 
@@ -89,7 +89,7 @@ const command read_command = {
     "  sluice read field.npy '[10:20, ::2]'\n"
     "  sluice read field.npy '[-1, :]' -o last.npy\n"
     "  sluice read field.raw '[0, :5]' --shape 100x100 --type float32\n",
-    "sTohOMmf",
+    "sTohOMmfb",
     1,
     2,
     read_run,

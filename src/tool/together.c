@@ -25,8 +25,13 @@ typedef struct clash {
 typedef struct scene {
     const options *o;
     const sluice_shape *array;
+    int64_t bytes; /* of its elements */
     sluice_prospect p;
     sluice_set *request;
+    const sluice_manifest *contained; /* NULL: the array lies in one file, or in none yet */
+    sluice_pieces *pieces;            /* of each request, in subfiles, */
+    int *first;                       /* and all of them in a row, */
+    sluice_io_part *part;             /* which is all parts there are */
     bool *cached;
     int *node_of;
     sluice_io io; /* as a process would have it */
@@ -120,13 +125,33 @@ static void find_requests(scene *s) {
     if (s->o->dist && s->o->shift) report_usage("--shift moves sections, not --dist");
     s->p.facts.size = size;
     s->request = report_alloc((size_t)size, sizeof *s->request);
-    s->cached = report_alloc((size_t)size, sizeof *s->cached);
     s->node_of = report_alloc((size_t)size, sizeof *s->node_of);
     if (s->o->dist)
         request_parts(s, &l);
     else
         request_sections(s);
     sluice_spread_free(&l);
+}
+
+/* Of an array in subfiles: the requests, and their parts, in the space of these. */
+static void split_requests(scene *s) {
+    const int size = s->p.facts.size;
+    s->first = report_alloc((size_t)size + 1, sizeof *s->first);
+    s->pieces = report_alloc((size_t)size, sizeof *s->pieces);
+    for (int r = 0; r < size; r++) {
+        const sluice_layout *l = s->contained ? s->contained->layout : NULL;
+        const sluice_io_part whole = {&s->request[r], {NULL, NULL, 0, 0}};
+        if (l) report_error(sluice_split(&s->pieces[r], l, &whole, 1), "subfiles");
+        if (l) report_error(sluice_split_file(&s->request[r], l, &s->request[r]), "subfiles");
+        s->first[r + 1] = s->first[r] + (l ? s->pieces[r].n : 1);
+    }
+    const size_t n = (size_t)sluice_max(s->first[size], 1);
+    s->part = report_alloc(n, sizeof *s->part);
+    s->cached = report_alloc(n, sizeof *s->cached);
+    for (int r = 0; r < size; r++) {
+        s->part[s->first[r]] = (sluice_io_part){.file = &s->request[r]};
+        if (s->pieces[r].n) memcpy(&s->part[s->first[r]], s->pieces[r].part, (size_t)s->pieces[r].n * sizeof *s->part);
+    }
 }
 
 /* ---- What it depends on ---- */
@@ -136,13 +161,15 @@ static int cores_here(void) {
     return sched_getaffinity(0, sizeof mine, &mine) ? 1 : CPU_COUNT(&mine);
 }
 
-static void find_facts(scene *s, const sluice_store_facts *store) {
+/* The array of the options as a file of its own. */
+static sluice_extent extent_of(const sluice_shape *a, int64_t bytes) {
+    const int64_t slowest = a->dim[a->order == SLUICE_ROW_MAJOR ? 0 : a->ndims - 1];
+    return (sluice_extent){a->header, a->header + bytes, bytes ? bytes / slowest : 1, {0}};
+}
+
+static void find_facts(scene *s, const sluice_store_facts *store, const sluice_extent *e) {
     const options *o = s->o;
-    const sluice_shape *a = s->array;
     sluice_plan_facts *f = &s->p.facts;
-    int64_t bytes = a->elem, slowest = a->dim[a->order == SLUICE_ROW_MAJOR ? 0 : a->ndims - 1];
-    for (int d = 0; d < a->ndims; d++)
-        if (!sluice_mul(bytes, a->dim[d], &bytes)) bytes = 0; /* then an extent is 0 */
     f->nnodes = o->nodes ? o->nodes : 1;
     if (f->nnodes > f->size) report_usage("%d nodes for %d processes", f->nnodes, f->size);
     for (int r = 0; r < f->size; r++) s->node_of[r] = (int)((int64_t)r * f->nnodes / f->size);
@@ -151,9 +178,10 @@ static void find_facts(scene *s, const sluice_store_facts *store) {
     f->together = together_of(o);
     f->memory = sluice_max(s->io.memory - SLUICE_IO_LEAST, SLUICE_IO_LEAST);
     f->align = store->stripe ? store->stripe : store->align;
-    f->origin = a->header;
-    f->end = a->header + bytes;
-    f->slab = bytes ? bytes / slowest : 1;
+    f->origin = e->origin;
+    f->end = e->end;
+    f->slab = e->slab;
+    f->subfiles = e->subfiles;
 }
 
 /* Without a file. */
@@ -161,7 +189,7 @@ static void assume(scene *s, sluice_store *store) {
     const bool write = s->p.facts.write, own = s->p.facts.together.way != SLUICE_WAY_TWO_PHASE;
     const bool cold = !write && own && !s->o->cached && s->io.method == SLUICE_AUTO;
     s->io.store = store;
-    for (int r = 0; r < s->p.facts.size; r++) s->cached[r] = s->o->cached && s->io.method == SLUICE_AUTO;
+    for (int k = 0; k < s->first[s->p.facts.size]; k++) s->cached[k] = s->o->cached && s->io.method == SLUICE_AUTO;
     s->p.facts.gap = sluice_io_gap(&s->io, write);
     s->p.own = sluice_io_plan_for(&s->io, write, cold, true);
 }
@@ -171,9 +199,9 @@ static void ask(scene *s, sluice_io *io) {
     const bool write = s->p.facts.write, own = s->p.facts.together.way != SLUICE_WAY_TWO_PHASE;
     io->method = s->io.method;
     io->memory = s->io.memory;
-    for (int r = 0; own && r < s->p.facts.size; r++)
-        s->cached[r] =
-            sluice_io_reachable(io, false, &s->request[r], false) && (!write || sluice_map_writable(io->map));
+    for (int k = 0; own && k < s->first[s->p.facts.size]; k++)
+        s->cached[k] =
+            sluice_io_reachable(io, false, s->part[k].file, false) && (!write || sluice_map_writable(io->map));
     s->p.facts.gap = sluice_io_gap(io, write);
     s->p.own = sluice_io_choose(io, write);
 }
@@ -244,24 +272,62 @@ static void print_call(const scene *s, const total *t) {
            s->f.reason);
 }
 
+static void print_span(const sluice_set *s, int64_t base) {
+    if (s->size)
+        printf("%16" PRId64 "%16" PRId64, sluice_set_lo(s) - base, sluice_set_hi(s) - base - 1);
+    else
+        printf("%16s%16s", "-", "-");
+}
+
+/* What of a domain lies in subfile i. */
+static void part_of_subfile(sluice_set *out, const scene *s, const sluice_set *domain, int i) {
+    const int64_t base = s->contained->layout->base[i];
+    report_error(sluice_set_cut(out, domain, base, base + s->contained->layout->set[i].size), "domains");
+}
+
+/* A line for each subfile of which an aggregator has a part. */
+static void print_subfiles(const scene *s, const sluice_aggregator *g) {
+    const sluice_manifest *m = s->contained;
+    sluice_set part = SLUICE_SET_EMPTY;
+    int lines = 0;
+    for (int i = 0; i < m->layout->n; i++) {
+        part_of_subfile(&part, s, &g->domain, i);
+        if (!part.size) continue;
+        if (lines++)
+            printf("%s%18s", indent, "");
+        else
+            printf("%s%-10d%-8d", indent, g->rank, g->node);
+        printf("%-9d%-10s", i, m->target[m->place[i]].text);
+        print_span(&part, m->layout->base[i]);
+        printf("%16" PRId64, part.size);
+        printf(lines > 1 ? "\n" : "%12" PRId64 "\n", g->windows);
+    }
+    if (!lines) printf("%s%-10d%-8d%-9s%-10s%16s%16s%16d%12d\n", indent, g->rank, g->node, "-", "-", "-", "-", 0, 0);
+    sluice_set_free(&part);
+}
+
 static void print_domains(const scene *s) {
     const sluice_plan *p = &s->f.plan;
     const int shown = s->o->all || p->n <= SHOWN ? p->n : SHOWN;
+    const bool even = s->p.facts.together.division == SLUICE_DIVIDE_AUTO;
+    const char *by = !even ? s->o->domains : s->contained ? "by targets" : "even";
     printf("%swindows of %s, %" PRId64 " round%s; gaps ", indent, words_bytes(p->window), p->rounds,
            p->rounds == 1 ? "" : "s");
     if (s->p.facts.gap == INT64_MAX)
         printf("are moved along\n");
     else
         printf("up to %s are moved along\n", words_bytes(s->p.facts.gap));
-    printf("\ndomains   %s, for %d process%s\n%s%-10s%-8s%16s%16s%16s%12s\n", s->o->domains ? s->o->domains : "even",
-           p->n, p->n == 1 ? "" : "es", indent, "process", "node", "first byte", "last byte", "bytes", "windows");
+    printf("\ndomains   %s, for %d process%s\n%s%-10s%-8s", by, p->n, p->n == 1 ? "" : "es", indent, "process", "node");
+    if (s->contained) printf("%-9s%-10s", "subfile", "target");
+    printf("%16s%16s%16s%12s\n", "first byte", "last byte", "bytes", "windows");
     for (int a = 0; a < shown; a++) {
         const sluice_aggregator *g = &p->aggregator[a];
+        if (s->contained) {
+            print_subfiles(s, g);
+            continue;
+        }
         printf("%s%-10d%-8d", indent, g->rank, g->node);
-        if (g->domain.size)
-            printf("%16" PRId64 "%16" PRId64, sluice_set_lo(&g->domain), sluice_set_hi(&g->domain) - 1);
-        else
-            printf("%16s%16s", "-", "-");
+        print_span(&g->domain, 0);
         printf("%16" PRId64 "%12" PRId64 "\n", g->domain.size, g->windows);
     }
     if (shown < p->n) printf("%s... and %d more; --all shows them\n", indent, p->n - shown);
@@ -291,14 +357,27 @@ static void print_work(const scene *s, const total *t) {
     printf("%s%s transferred that no one asked for\n", indent, words_bytes(wasted(t)));
 }
 
+/* The subfile in which a byte of the space lies. */
+static int subfile_at(const scene *s, int64_t x) {
+    const sluice_layout *l = s->contained->layout;
+    int i = 0;
+    while (i + 1 < l->n && l->base[i + 1] <= x) i++;
+    return i;
+}
+
 static void print_clashes(const scene *s) {
     if (!s->p.facts.write) return;
     const int64_t shown = s->o->all || s->nclash <= SHOWN ? s->nclash : SHOWN;
     printf("\nconflicts %s\n", s->nclash ? "where processes write the same bytes, the highest wins"
                                          : "none: no two processes write the same byte");
-    for (int64_t i = 0; i < shown; i++)
-        printf("%sprocesses %d and %d: %s, the first at byte %" PRId64 "\n", indent, s->clash[i].low, s->clash[i].high,
-               words_bytes(s->clash[i].bytes), s->clash[i].first);
+    for (int64_t i = 0; i < shown; i++) {
+        const clash *c = &s->clash[i];
+        const int sub = s->contained ? subfile_at(s, c->first) : 0;
+        printf("%sprocesses %d and %d: %s, the first at byte %" PRId64, indent, c->low, c->high, words_bytes(c->bytes),
+               c->first - (s->contained ? s->contained->layout->base[sub] : 0));
+        if (s->contained) printf(" of subfile %d", sub);
+        putchar('\n');
+    }
     if (shown < s->nclash) printf("%s... and %" PRId64 " more pairs; --all shows them\n", indent, s->nclash - shown);
 }
 
@@ -323,6 +402,37 @@ static void json_counts(const sluice_counts *c, int64_t asked, int64_t memory) {
         printf("%s\"%s\": %" PRId64, i ? ", " : "", field[i].name, field[i].value);
 }
 
+/* Where it lies: in the file, or in which subfiles. */
+static void json_domain(const scene *s, const sluice_set *domain) {
+    const sluice_manifest *m = s->contained;
+    sluice_set part = SLUICE_SET_EMPTY;
+    const char *separator = "";
+    if (!m) {
+        printf("\"first\": %" PRId64 ", \"end\": %" PRId64 ", ", sluice_set_lo(domain), sluice_set_hi(domain));
+        return;
+    }
+    printf("\"subfiles\": [");
+    for (int i = 0; i < m->layout->n; i++) {
+        part_of_subfile(&part, s, domain, i);
+        if (!part.size) continue;
+        const int64_t base = m->layout->base[i];
+        printf("%s{\"subfile\": %d, \"target\": \"%s\", \"first\": %" PRId64 ", \"end\": %" PRId64
+               ", \"bytes\": %" PRId64 "}",
+               separator, i, m->target[m->place[i]].text, sluice_set_lo(&part) - base, sluice_set_hi(&part) - base,
+               part.size);
+        separator = ", ";
+    }
+    printf("], ");
+    sluice_set_free(&part);
+}
+
+static void json_clash(const scene *s, const clash *c) {
+    const int sub = s->contained ? subfile_at(s, c->first) : 0;
+    printf("{\"processes\": [%d, %d], \"bytes\": %" PRId64 ", ", c->low, c->high, c->bytes);
+    if (s->contained) printf("\"subfile\": %d, ", sub);
+    printf("\"first\": %" PRId64 "}", c->first - (s->contained ? s->contained->layout->base[sub] : 0));
+}
+
 static void json(const scene *s, const total *t) {
     const sluice_plan *p = &s->f.plan;
     printf(
@@ -333,10 +443,9 @@ static void json(const scene *s, const total *t) {
         s->p.facts.nnodes, s->p.facts.cores, s->io.memory, p->window, p->rounds, s->p.facts.gap);
     for (int a = 0; a < p->n; a++) {
         const sluice_aggregator *g = &p->aggregator[a];
-        printf("%s\n  {\"process\": %d, \"node\": %d, \"first\": %" PRId64 ", \"end\": %" PRId64 ", \"bytes\": %" PRId64
-               ", \"windows\": %" PRId64 "}",
-               a ? "," : "", g->rank, g->node, sluice_set_lo(&g->domain), sluice_set_hi(&g->domain), g->domain.size,
-               g->windows);
+        printf("%s\n  {\"process\": %d, \"node\": %d, ", a ? "," : "", g->rank, g->node);
+        json_domain(s, &g->domain);
+        printf("\"bytes\": %" PRId64 ", \"windows\": %" PRId64 "}", g->domain.size, g->windows);
     }
     printf("],\n \"work\": [");
     for (int r = 0; r < s->f.size; r++) {
@@ -347,9 +456,10 @@ static void json(const scene *s, const total *t) {
     printf("],\n \"all\": {");
     json_counts(&t->c, t->asked, t->memory);
     printf(", \"wasted\": %" PRId64 "},\n \"conflicts\": [", wasted(t));
-    for (int64_t i = 0; i < s->nclash; i++)
-        printf("%s\n  {\"processes\": [%d, %d], \"bytes\": %" PRId64 ", \"first\": %" PRId64 "}", i ? "," : "",
-               s->clash[i].low, s->clash[i].high, s->clash[i].bytes, s->clash[i].first);
+    for (int64_t i = 0; i < s->nclash; i++) {
+        printf("%s\n  ", i ? "," : "");
+        json_clash(s, &s->clash[i]);
+    }
     printf("]}\n");
 }
 
@@ -358,6 +468,8 @@ static void json(const scene *s, const total *t) {
 static void foretell(scene *s) {
     sluice_reason why;
     s->p.request = s->request;
+    s->p.first = s->first;
+    s->p.part = s->part;
     s->p.cached = s->cached;
     const int error = sluice_forecast_make(&s->f, &s->p, &why);
     if (error) report_failure("planning: %s", why.text);
@@ -370,32 +482,41 @@ static void print(const scene *s) {
         json(s, &t);
         return;
     }
-    explain_array(s->o, s->p.facts.end - s->p.facts.origin);
+    explain_array(s->o, s->bytes, s->contained);
     print_call(s, &t);
     if (s->f.two_phase) print_domains(s);
     print_work(s, &t);
     print_clashes(s);
 }
 
-void together_explain(const options *o, sluice_array *file) {
+void together_explain(const options *o, sluice_array *file, int64_t bytes) {
     static const char *const calls[] = {"read", "write", NULL};
     static const char *const methods[] = {"auto", "direct", "list", "sieve", NULL};
     sluice_store usual = {.facts = {.align = 4096, .depth = SLUICE_STORE_DEPTH, .call = 1e-6, .byte = 2e-10}};
-    scene s = {.o = o, .array = &o->array, .io = {.memory = o->memory}};
+    scene s = {.o = o, .array = &o->array, .bytes = bytes, .io = {.memory = o->memory}};
+    const sluice_extent extent = file ? sluice_all_extent(file) : extent_of(&o->array, bytes);
+    if (file && file->container) s.contained = file->container->manifest;
     s.p.facts.write = word_of("collective", o->collective, calls, "expected read or write");
     if (o->method)
         s.io.method = (sluice_method)word_of("method", o->method, methods, "expected auto, direct, list or sieve");
     if (file && o->cached) report_usage("--cached is for an array without a file");
     find_requests(&s);
-    find_facts(&s, file ? &file->io.store->facts : &usual.facts);
+    split_requests(&s);
+    find_facts(&s, file ? &file->io.store->facts : &usual.facts, &extent);
     if (file)
         ask(&s, &file->io);
     else
         assume(&s, &usual);
     foretell(&s);
     print(&s);
-    for (int r = 0; r < s.f.size; r++) sluice_set_free(&s.request[r]);
+    for (int r = 0; r < s.f.size; r++) {
+        sluice_set_free(&s.request[r]);
+        sluice_split_free(&s.pieces[r]);
+    }
     sluice_forecast_free(&s.f);
+    free(s.pieces);
+    free(s.first);
+    free(s.part);
     free(s.request);
     free(s.cached);
     free(s.node_of);

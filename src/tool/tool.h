@@ -1,12 +1,13 @@
 /* tool.h: the command `sluice`: what its files share.
  *
  * main.c finds the command, options.c reads what follows it, notation.c turns arguments into sets and sections. Work on
- * sets: set.c, match.c, draw.c, explain.c, together.c. Work on arrays in files: create.c, info.c, read.c, cp.c (also
- * write), diff.c, fill.c, on top of file.c, which opens arrays, output.c, which makes new files whole or not at all,
- * journal.c, which knows how far a copy is, element.c, which knows what an element says, and progress.c. ranks.c lets
- * several processes do one thing. report.c ends the program when something is wrong.
- * Everything wrong ends it at once, with one line on standard error: status 2 for what the user wrote, 1 for all else.
- * So no function here returns an error.
+ * sets: set.c, match.c, draw.c, explain.c, together.c, costs.c. Work on arrays in files: create.c, info.c, check.c,
+ * rm.c, read.c, cp.c (also write), diff.c, fill.c, on top of file.c, which opens arrays, output.c, which makes new
+ * files whole or not at all, journal.c, which knows how far a copy is, ending.c, which undoes what must not stay,
+ * element.c, which knows what an element says, and progress.c. Of containers: subfiles.c explains, picture.c draws.
+ * ranks.c lets several processes do one thing. report.c ends the program when something is wrong. Everything wrong ends
+ * it at once, with one line on standard error: status 2 for what the user wrote, 1 for all else. So no function here
+ * returns an error, but for file_try().
  */
 #ifndef SLUICE_TOOL_H
 #define SLUICE_TOOL_H
@@ -119,12 +120,11 @@ typedef struct options {
     bool cached;
     /* of commands on files */
     const char *output, *format, *value, *from_order;
-    int64_t from_header; /* -1: not given */
+    const char *layout, *targets, *bind, *svg; /* of containers */
+    int64_t from_header;                       /* -1: not given */
     int64_t memory;
-    bool force, json, iota;
-    /* of copies */
-    const char *layout, *targets, *bindings; /* NULL: not given */
-    bool resume, explain;
+    bool force, json, iota, clean;
+    bool resume, explain; /* of copies */
 } options;
 
 /* A command, and what its help says. options: the letters of the options that it takes (options.c). */
@@ -149,15 +149,19 @@ extern const command set_commands[]; /* ends with a name of NULL */
 extern const char set_notation[];    /* how sets are written, for help */
 extern const command explain_command;
 extern const command create_command, info_command, read_command, write_command, cp_command, diff_command, fill_command;
+extern const command check_command, match_command, rm_command;
 
 /* cp.c. Copies a section (NULL: all) to a new file; a raw one has so long a header. */
 void cp_section(const options *o, sluice_array *from, const char *section, const char *path, int64_t header);
 
-/* explain.c. The line about the array of the options, which has so many bytes. */
-void explain_array(const options *o, int64_t bytes);
+/* explain.c. The line about the array of the options, which has so many bytes; contained: in a container, or NULL. */
+void explain_array(const options *o, int64_t bytes, const sluice_manifest *contained);
 
 /* together.c. Foretells a collective call on the array of the options, which is that of a file if there is one. */
-void together_explain(const options *o, sluice_array *file);
+void together_explain(const options *o, sluice_array *file, int64_t bytes);
+
+/* subfiles.c. What a section means for the subfiles of a container. */
+void subfiles_explain(const options *o, sluice_array *file, const sluice_set *section);
 
 int match_run(const options *o, int n, char **argument);
 int owner_run(const options *o, int n, char **argument);
@@ -169,21 +173,27 @@ int draw_run(const options *o, int n, char **argument);
  * --from-order and --from-header where these are given. */
 typedef enum file_role { FILE_ONLY, FILE_FROM, FILE_TO } file_role;
 
-/* Opens an array: .npy as it says itself, raw as the options say. `memory` is for the handle. */
+/* Opens an array: .npy and containers as they say themselves, raw as the options say. `memory` is for the handle. */
 sluice_array *file_open(const options *o, const char *path, file_role role, int mode, int64_t memory);
+
+/* The same, but what goes wrong in the library is returned. */
+int file_try(sluice_array **a, const options *o, const char *path, file_role role, int mode, int64_t memory);
+
+/* Closes it. However else the program ends, the lock of a container that was opened for writing is given back. */
+void file_close(sluice_array *a);
 
 /* Whether it is raw; and the refusal of options, by their letters, that describe raw files where there is none. */
 bool file_raw(const sluice_array *a);
 void file_unused(const options *o, const char *letters);
+
+/* Whether a new array is to be a container: by --layout, or by its name. */
+bool file_contained(const options *o, const char *path);
 
 /* The format of a new file: --format, or by its name. */
 sluice_format file_format(const options *o, const char *path);
 
 /* The section that was written (NULL: all) of an array. */
 void file_section(sluice_range *range, const sluice_array *a, const char *text);
-
-/* Whether a new array of that name is to be a container. */
-bool file_contains(const options *o, const char *path);
 
 /* ---- ranks.c ---- */
 
@@ -227,17 +237,26 @@ void journal_write(journal_state *s);
 void journal_mark(journal_state *s, int64_t k);
 void journal_remove(void);
 
+/* ---- ending.c ---- */
+
+/* What is to be done however the program ends; a signal may do it at any time, and then once more. */
+void ending_undo(void (*what)(void));
+
+/* Whether that is because of a signal: then little may be done. */
+bool ending_by_signal(void);
+
 /* ---- output.c ---- */
 
 /* A new file is made under another name in the same folder, and gets its own when it is complete. Until then, however
  * the program ends, what was there stays and nothing is left behind. */
 const char *output_start(const char *path, bool force); /* the other name; there is a file of that name */
 void output_finish(sluice_array *a);                    /* closes a, makes it permanent, gives it its name */
+void output_text(FILE *f);                              /* the same for a text that was written there */
+void output_name(char *line, size_t cap);               /* in a message: the name that the user knows */
 
 /* The same for copies, which may be containers and are made in chunks: after a kill they can go on. Returns the other
  * name; *fresh: there is nothing of that name yet, else what is there goes on where *s says. */
 const char *output_partial(const options *o, const char *path, journal_state *s, bool *fresh);
-void output_name(char *line, size_t cap); /* in a message: the name that the user knows */
 
 /* ---- progress.c ---- */
 
@@ -267,11 +286,22 @@ void element_ramp(element_kind e, void *buf, int64_t n, const void *first, int64
 
 /* ---- draw.c ---- */
 
+/* What stands for number i in pictures. */
+char draw_symbol(int i);
+
 /* Whether a picture of the whole array is small enough to be printed. */
 bool draw_fits(const sluice_shape *array);
 
 /* A character per element, a line per row, planes one after the other. section NULL: which of p has the element (# if
  * p is a single set); else the letter of the one that has it, a capital if it is in the section. */
 void draw_array(const sluice_shape *array, const parts *p, const sluice_set *section, const char *indent);
+
+/* ---- picture.c ---- */
+
+/* Which subfile of a container each region of an array of one or two dimensions belongs to: in characters, or as SVG in
+ * a new file. */
+bool picture_possible(const sluice_shape *array);
+void picture_print(const sluice_layout *l, const char *indent);
+void picture_svg(const sluice_layout *l, const char *path, bool force);
 
 #endif
