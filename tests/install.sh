@@ -55,7 +55,7 @@ for header in "$prefix"/include/*.h; do
     echo "#include <$(basename "$header")>" >alone.c
     flags=(-Wall -Wextra -pedantic -Werror -I"$prefix/include" -fsyntax-only)
     # shellcheck disable=SC2206 # flags are words
-    [[ $header != *_mpi.h ]] || flags+=($MPI_CFLAGS)
+    ! grep -q '<mpi.h>' "$prefix/include/$(basename "$header")" || flags+=($MPI_CFLAGS)
     "$CC" -std=c11 "${flags[@]}" alone.c
     if command -v c++ >/dev/null; then
         c++ -std=c++11 "${flags[@]}" -x c++ alone.c
