@@ -128,8 +128,9 @@ static bool run(chance *c, char *text, size_t cap) {
                                 &(sluice_copy_options){
                                     .from = src.range, .to = dst.range, .memory = memory, .progress = watch, .arg = &s})
                   : 1;
-    /* Sets and requests take a little, for each subfile; the buffers that handles keep are counted. */
-    const int64_t sets = src.contain || dst.contain ? 256 << 10 : 4 << 10;
+    /* Sets and requests take a little, for each subfile and each family of an irregular layout; the buffers that
+     * handles keep are counted. */
+    const int64_t sets = src.contain || dst.contain ? 1 << 20 : 4 << 10;
     good = good && sluice_mem_peak() - live <= memory + sets && !s.wrong;
     if (s.stop && s.stop <= size) {
         good = good && (err == -ECANCELED || s.done == size);
