@@ -102,13 +102,16 @@ const char *output_start(const char *path, bool force) {
     return out.temporary;
 }
 
-/* The writer of what is there is gone, or it would hold the journal. */
+/* The writer of what is there is gone, or it would hold the journal. It may have been killed before it could say who
+ * it was. */
 static void unlock_partial(void) {
     sluice_reason why;
+    struct stat st;
     const int folder = open(out.temporary, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (folder < 0) return;
     const int error = sluice_claim_take(folder, out.temporary, &why);
-    if (error && error != -EOWNERDEAD) report_failure("%s", why.text);
+    const bool silent = error == -EBUSY && !fstatat(folder, SLUICE_CLAIM_NAME, &st, 0) && st.st_size == 0;
+    if (error && error != -EOWNERDEAD && !silent) report_failure("%s", why.text);
     sluice_claim_drop(folder);
     close(folder);
 }
