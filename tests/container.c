@@ -104,6 +104,13 @@ static void locks(void) {
     mkfifo(inside("a.sluice/lock"), 0666);
     refused(path, SLUICE_CONTAINER_WRITE, NULL, -EBUSY, "its lock is damaged");
     unlink(inside("a.sluice/lock"));
+    /* Someone took the lock away by hand, and another writer came. */
+    CHECK(!open_at(&c, SLUICE_CONTAINER_WRITE));
+    FILE *f = fopen(inside("a.sluice/lock"), "w");
+    fputs(lock[3].text, f);
+    fclose(f);
+    CHECK(sluice_container_close(c) == -ESTALE && !access(inside("a.sluice/lock"), F_OK), "the lock of another stays");
+    unlink(inside("a.sluice/lock"));
     CHECK(!sluice_container_delete(path, NULL, &why), "%s", why.text);
     sluice_manifest_free(m);
 }
@@ -130,6 +137,11 @@ static void odd(void) {
     unlink(path);
     mkdir(path, 0777);
     refused(path, SLUICE_CONTAINER_READ, NULL, -ENOENT, "not a container: there is no manifest.json in it");
+    refused(path, SLUICE_CONTAINER_WRITE, NULL, -ENOENT, "not a container: there is no manifest.json in it");
+    write_text(inside("a.sluice/lock"), "of someone else");
+    refused(path, SLUICE_CONTAINER_WRITE, NULL, -ENOENT, "not a container");
+    CHECK(entries(path) == 1, "a folder that is no container is not touched");
+    unlink(inside("a.sluice/lock"));
     CHECK(sluice_container_create(path, m, bindings, &why) == -EEXIST, "over a folder: %s", why.text);
     CHECK(sluice_container_delete(path, bindings, &why) == -ENOENT && entries(path) == 0, "%s", why.text);
     CHECK(entries(inside("fast")) == 0, "nothing is left on a target");

@@ -164,6 +164,10 @@ static void containers(void) {
     sluice_file *f, *g = NULL;
     sluice_view *v;
     CHECK(!sluice_set_block(&third, 1, 1));
+    sluice_desc other = d;
+    strcpy(other.type, ">i4");
+    CHECK(sluice_create(&a, "c.sluice", &other, &o) == SLUICE_E_ARGUMENT && strstr(sluice_errmsg(), "byte order"), "%s",
+          sluice_errmsg());
     for (int i = 0; i < BYTES; i++) buf[i] = (unsigned char)(i * 11);
     CHECK(!sluice_create(&a, "c.sluice", &d, &o) && !sluice_write(a, NULL, buf) && !sluice_close(a), "%s",
           sluice_errmsg());

@@ -109,4 +109,10 @@ int sluice_claim_ask(int folder, const char *path, sluice_reason *why) {
     return refuse_second(folder, path, why);
 }
 
+bool sluice_claim_ours(int folder) {
+    const writer me = self();
+    writer w;
+    return !read_writer(folder, &w) || (w.pid == me.pid && w.start == me.start && !strcmp(w.host, me.host));
+}
+
 int sluice_claim_drop(int folder) { return sluice_sys_unlink(folder, name); }

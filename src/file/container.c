@@ -128,6 +128,17 @@ static int read_all(sluice_container *c, sluice_reason *why) {
     return sluice_refuse(why, -EAGAIN, -1, "open %s: it changes too often", sluice_store_label(c->path).text);
 }
 
+/* Not even a lock is put into a folder that is no container. `deleted`: one that is half removed will do. */
+static int find_manifest(int folder, const char *call, const char *path, bool deleted, sluice_reason *why) {
+    int fd = sluice_sys_open(folder, SLUICE_MANIFEST_NAME, O_RDONLY | O_NOFOLLOW | O_NONBLOCK, 0);
+    if (fd == -ENOENT && deleted)
+        fd = sluice_sys_open(folder, SLUICE_DELETED_NAME, O_RDONLY | O_NOFOLLOW | O_NONBLOCK, 0);
+    if (fd >= 0) close(fd);
+    if (fd != -ENOENT) return fd < 0 ? refuse(why, fd, call, path) : 0;
+    return sluice_refuse(why, fd, -1, "%s %s: not a container: there is no %s in it", call,
+                         sluice_store_label(path).text, SLUICE_MANIFEST_NAME);
+}
+
 int sluice_container_open(sluice_container **out, const char *path, sluice_container_mode mode, const char *bindings,
                           sluice_reason *why) {
     return sluice_container_open_by(out, path, mode, bindings, sluice_store_open_at, why);
@@ -146,7 +157,8 @@ int sluice_container_open_by(sluice_container **out, const char *path, sluice_co
         if (c->folder < 0) error = refuse(why, c->folder, "open", path);
     }
     if (!error && mode == SLUICE_CONTAINER_WRITE) {
-        error = sluice_claim_take(c->folder, path, why);
+        error = find_manifest(c->folder, "open", path, false, why);
+        if (!error) error = sluice_claim_take(c->folder, path, why);
         if (!error) c->owner = getpid();
     }
     if (!error) error = read_all(c, why);
@@ -171,7 +183,7 @@ int sluice_container_close(sluice_container *c) {
     if (!c) return 0;
     int error = sluice_folder_release(c->member, c->member ? c->manifest->layout->n : 0);
     if (c->owner && c->owner == getpid()) { /* a child that came with a copy has no lock */
-        const int r = sluice_claim_drop(c->folder);
+        const int r = sluice_claim_ours(c->folder) ? sluice_claim_drop(c->folder) : -ESTALE;
         if (!error) error = r;
     }
     if (c->folder >= 0) close(c->folder);
@@ -275,22 +287,12 @@ static int remove_all(const spot *s, int folder, const char *path, const char *b
     return error;
 }
 
-/* Not even a lock is put into a folder that is no container. */
-static int find_manifest(int folder, const char *path, sluice_reason *why) {
-    int fd = sluice_sys_open(folder, SLUICE_MANIFEST_NAME, O_RDONLY | O_NOFOLLOW | O_NONBLOCK, 0);
-    if (fd == -ENOENT) fd = sluice_sys_open(folder, SLUICE_DELETED_NAME, O_RDONLY | O_NOFOLLOW | O_NONBLOCK, 0);
-    if (fd >= 0) close(fd);
-    if (fd != -ENOENT) return fd < 0 ? refuse(why, fd, "delete", path) : 0;
-    return sluice_refuse(why, fd, -1, "delete %s: not a container: there is no %s in it", sluice_store_label(path).text,
-                         SLUICE_MANIFEST_NAME);
-}
-
 int sluice_container_delete(const char *path, const char *bindings, sluice_reason *why) {
     spot s;
     int error = find_spot(&s, "delete", path, why);
     if (error) return error;
     const int folder = sluice_sys_open(s.around, s.name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW, 0);
-    error = folder < 0 ? refuse(why, folder, "delete", path) : find_manifest(folder, path, why);
+    error = folder < 0 ? refuse(why, folder, "delete", path) : find_manifest(folder, "delete", path, true, why);
     if (!error && !(error = sluice_claim_take(folder, path, why))) error = remove_all(&s, folder, path, bindings, why);
     if (folder >= 0) close(folder);
     close(s.around);

@@ -241,6 +241,10 @@ int sluice_target_find(sluice_target_path *out, const char *name, const char *bi
 int sluice_claim_take(int folder, const char *path, sluice_reason *why);
 int sluice_claim_drop(int folder);
 
+/* claim.c. Local. Whether the lock that is there, as far as can be told, is that of this process: someone may have
+ * removed it by hand, and another writer have taken it. */
+bool sluice_claim_ours(int folder);
+
 /* claim.c. Local. The same without taking it: 0 if no one has it. */
 int sluice_claim_ask(int folder, const char *path, sluice_reason *why);
 

@@ -261,7 +261,13 @@ static int look_through(const sluice_manifest *m, int folder, const char *target
     int error = 0;
     if (!d) error = again < 0 ? again : -errno;
     if (!d && again >= 0) close(again);
-    for (struct dirent *e; d && !error && (e = readdir(d));) {
+    while (d && !error) {
+        errno = 0;
+        const struct dirent *e = readdir(d);
+        if (!e) {
+            error = -errno;
+            break;
+        }
         if (!is_leftover(m, target, e->d_name)) continue;
         if (each) each(arg, target, e->d_name);
         if (remove) error = sluice_sys_unlink(folder, e->d_name);
