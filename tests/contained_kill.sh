@@ -3,6 +3,7 @@
 # at a system call on names. Afterwards the container opens as it was before or as it was to be, every byte of it.
 # Normally some of the calls are taken; SLUICE_KILLS=all takes all.
 set -u
+export ASAN_OPTIONS=detect_leaks=0 # what an MPI keeps until the end of the process is not our leak
 killed="$SLUICE_BUILD/jobs/killed"
 work=$(mktemp -d "${TMPDIR:-/tmp}/contained_kill.XXXXXX")
 trap 'rm -rf "$work"' EXIT
