@@ -1,18 +1,26 @@
-/* match.c: does the matching degree of a layout and an access tell how fast the access is? And what does a layout cost,
- * or gain, beside one plain file?
+/* match.c: do the matching degree of a layout and an access, and the predicted cost, tell how fast the access is? What
+ * does a layout cost, or gain, beside one plain file? And what is gained by the layout that matches?
  *
  * An N x N array of bytes lies in a container in each of some layouts over four subfiles. Each of the same layouts also
- * is an access: its four parts, as four processes would have them, are read or written one after the other. Every pair
- * is measured, cached, in turns, and so is every access to a plain file with the same bytes; what was read is compared
- * with what must be there. The rank correlation of degree and time is printed with the pairs: 1 means that the degree
- * puts them in the order in which they are.
+ * is an access: its four parts, as four processes would have them. Every pair is measured, cached, in turns, and what
+ * was read is compared with what must be there.
+ *
+ * One process moves the four parts one after the other, and does the same with a plain file of the same bytes, and with
+ * a loop written by hand for the pair (hand.h). Where the bytes are scattered finely over subfiles, moving them takes
+ * longer than copying a plain file whoever does it: a layout is held against the slower of the two. The rank
+ * correlations are printed with the pairs: 1 means that the degree, or the prediction, puts them in the order in which
+ * they are.
+ *
+ * Four processes (mpiexec -n 4) move a part each, independently and together, and are done when the last one is.
  *
  *     match [--size N] [--reps N] [--csv FILE] [--plot FILE.svg] [--quick]
  */
 #include "array/array.h"
 #include "bench.h"
+#include "hand.h"
+#include "io/price.h"
+#include "sluice_mpi.h"
 #include <math.h>
-#include <string.h>
 #include <unistd.h>
 
 /* From matching to fine-grained: pieces of a quarter of the array down to single bytes. */
@@ -30,6 +38,11 @@ static const char *const layouts[] = {
 };
 enum { LAYOUTS = sizeof layouts / sizeof *layouts, PARTS = 4, PAIRS = LAYOUTS * LAYOUTS };
 
+/* Who moves: one process the parts of all, by itself or by hand; or each its own, independently or together. */
+typedef enum mover { ALONE, BY_HAND, OWN, TOGETHER, MOVERS } mover;
+static const char *const mover_name[] = {"one process", "by hand", "independent", "collective"};
+static const char *const direction[] = {"read", "write"};
+
 typedef struct settings {
     int64_t n;
     int reps;
@@ -39,12 +52,15 @@ typedef struct settings {
 /* An access: what each process has, and its memory. */
 typedef struct access {
     sluice_layout *layout;
-    unsigned char *buf[PARTS];
+    hand_rows rows;
+    unsigned char *buf[PARTS]; /* NULL: another process has it */
 } access_kind;
 
+/* [direction], milliseconds. */
 typedef struct pair {
-    double degree, read, write; /* milliseconds */
-    double time[2][BENCH_MAX_REPS];
+    double degree, price[2], ms[MOVERS][2];
+    double time[MOVERS][2][BENCH_MAX_REPS];
+    hand hand;
 } pair;
 
 static settings set = {.n = 2048, .reps = 9};
@@ -52,11 +68,12 @@ static access_kind accesses[LAYOUTS];
 static sluice_array *array[LAYOUTS + 1]; /* the last one is a plain file */
 static pair pairs[LAYOUTS + 1][LAYOUTS]; /* [layout][access] */
 static char folder[64];
+static int rank, size;
 
 static void must(int err) {
     if (!err) return;
     fprintf(stderr, "match: %s\n", sluice_errmsg());
-    exit(1);
+    MPI_Abort(MPI_COMM_WORLD, 1);
 }
 
 static unsigned char value(int64_t x, int turn) { return (unsigned char)(x * 131 + (x >> 11) * 7 + turn); }
@@ -67,21 +84,42 @@ static const char *path_of(int i) {
     return path;
 }
 
-/* Moves all parts of an access. */
-static double move(sluice_array *a, const access_kind *x, bool write) {
+static int move_part(sluice_array *a, const sluice_io_part *part, bool write, mover who, sluice_reason *why) {
+    sluice_pieces pieces = {0};
+    int err = a->layout ? sluice_pass(why, sluice_split(&pieces, a->layout, part, 1)) : 0, n = a->layout ? pieces.n : 1;
+    if (a->layout) part = pieces.part;
+    if (who == TOGETHER)
+        err = sluice_all_run(a, write, part, n, NULL, true, err, why);
+    else if (!err)
+        err = (write ? sluice_io_write : sluice_io_read)(&a->io, part, n, why);
+    sluice_split_free(&pieces);
+    return err;
+}
+
+static void by_hand(sluice_array *a, const access_kind *x, const hand *h, bool write) {
+    unsigned char *sub[PARTS];
+    for (int i = 0; i < PARTS; i++) sub[i] = sluice_map_base(a->io.map) + a->layout->base[i];
+    for (int p = 0; p < PARTS; p++) hand_move(h, p, x->buf[p], sub, write);
+}
+
+/* Moves the parts of an access that this process has; milliseconds until all are done. */
+static double move(int i, int k, bool write, mover who) {
+    const access_kind *x = &accesses[k];
     sluice_reason why;
-    double start = bench_now();
-    for (int p = 0; p < PARTS; p++) {
-        sluice_io_part part = {&x->layout->set[p], {x->buf[p], NULL, 0, 0}};
-        sluice_pieces pieces = {0};
-        int err = a->layout ? sluice_pass(&why, sluice_split(&pieces, a->layout, &part, 1)) : 0;
-        if (!err)
-            err = (write ? sluice_io_write : sluice_io_read)(&a->io, a->layout ? pieces.part : &part,
-                                                             a->layout ? pieces.n : 1, &why);
-        sluice_split_free(&pieces);
-        if (err) must(sluice_errmsg_set(&why));
-    }
-    return (bench_now() - start) * 1e-6;
+    int err = 0;
+    MPI_Barrier(MPI_COMM_WORLD);
+    double span[2] = {-bench_now(), 0};
+    if (who == BY_HAND)
+        by_hand(array[i], x, &pairs[i][k].hand, write);
+    else
+        for (int p = 0; p < PARTS && !err; p++)
+            if (x->buf[p])
+                err = move_part(array[i], &(sluice_io_part){&x->layout->set[p], {x->buf[p], NULL, 0, 0}}, write, who,
+                                &why);
+    if (err) must(sluice_errmsg_set(&why));
+    span[1] = bench_now();
+    MPI_Allreduce(MPI_IN_PLACE, span, 2, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
+    return (span[1] + span[0]) * 1e-6;
 }
 
 /* What the processes have is what they must have: filled in, or compared. */
@@ -90,13 +128,14 @@ static void visit(const access_kind *x, bool fill, int turn) {
         sluice_cursor c;
         sluice_run run;
         unsigned char *at = x->buf[p];
+        if (!at) continue;
         for (sluice_cursor_init(&c, &x->layout->set[p]); sluice_cursor_run(&c, &run);)
             for (int64_t k = 0; k < run.len; k++, at++) {
                 if (fill)
                     *at = value(run.off + k, turn);
                 else if (*at != value(run.off + k, turn)) {
                     fprintf(stderr, "match: byte %lld is wrong\n", (long long)(run.off + k));
-                    exit(1);
+                    MPI_Abort(MPI_COMM_WORLD, 1);
                 }
             }
     }
@@ -106,60 +145,89 @@ static void prepare(void) {
     const sluice_desc d = {.format = SLUICE_RAW, .type = "uint8", .shape = {.ndims = 2, .dim = {set.n, set.n}}};
     sluice_shape shape = {.ndims = 2, .elem = 1, .dim = {set.n, set.n}};
     snprintf(folder, sizeof folder, "match-XXXXXX");
-    if (!mkdtemp(folder)) {
+    if (!rank && !mkdtemp(folder)) {
         perror("match");
-        exit(1);
+        MPI_Abort(MPI_COMM_WORLD, 1);
     }
+    MPI_Bcast(folder, sizeof folder, MPI_CHAR, 0, MPI_COMM_WORLD);
     for (int i = 0; i < LAYOUTS; i++) {
         sluice_reason why;
         if (sluice_layout_parse(&accesses[i].layout, &shape, layouts[i], &why)) must(sluice_errmsg_set(&why));
-        for (int p = 0; p < PARTS; p++) {
-            accesses[i].buf[p] = malloc((size_t)accesses[i].layout->set[p].size);
-            if (!accesses[i].buf[p]) exit(1);
-        }
+        for (int p = 0; p < PARTS; p++)
+            if (size == 1 || p == rank) accesses[i].buf[p] = hand_alloc(accesses[i].layout->set[p].size, 1);
+        if (size == 1) hand_rows_make(&accesses[i].rows, accesses[i].layout, set.n);
         visit(&accesses[i], true, 0);
     }
+    for (int i = 0; i < LAYOUTS; i++)
+        for (int k = 0; k < LAYOUTS && size == 1; k++)
+            hand_make(&pairs[i][k].hand, &accesses[i].rows, &accesses[k].rows);
     for (int i = 0; i <= LAYOUTS; i++) {
-        sluice_options o = {.size = sizeof o, .exclusive = 1, .layout = i < LAYOUTS ? layouts[i] : NULL};
-        must(sluice_create(&array[i], path_of(i), &d, &o));
-        move(array[i], &accesses[0], true);
+        sluice_options o = {.size = sizeof o, .exclusive = size == 1, .layout = i < LAYOUTS ? layouts[i] : NULL};
+        must(size == 1 ? sluice_create(&array[i], path_of(i), &d, &o)
+                       : sluice_create_all(&array[i], MPI_COMM_WORLD, path_of(i), &d, &o));
+        move(i, 0, true, size == 1 ? ALONE : OWN);
+        move(i, 0, false, size == 1 ? ALONE : OWN);
     }
 }
 
-static void find_degrees(void) {
+static void find_degree(pair *p, const sluice_layout *a, const sluice_layout *b) {
+    sluice_partition pa = {a->n, a->set, a->length, 0}, pb = {b->n, b->set, b->length, 0};
+    sluice_matrix m = {0};
+    bench_must(sluice_redistribute_within(&m, &pa, &pb, a->length), "redistribute");
+    p->degree = (double)m.match_num / (double)m.match_den;
+    sluice_matrix_free(&m);
+}
+
+static void find_price(pair *p, const sluice_layout *a, const sluice_layout *b, const sluice_rates *r) {
+    for (int j = 0; j < b->n; j++) {
+        sluice_pieces pieces = {0};
+        bench_must(sluice_split(&pieces, a, &(sluice_io_part){&b->set[j], {NULL, NULL, 0, 0}}, 1), "split");
+        for (int write = 0; write < 2; write++) p->price[write] += 1e3 * sluice_price(r, write, pieces.part, pieces.n);
+        sluice_split_free(&pieces);
+    }
+}
+
+static void foretell(void) {
+    sluice_rates r;
+    bench_must(sluice_rates_measure(&r), "rates");
     for (int i = 0; i < LAYOUTS; i++)
         for (int k = 0; k < LAYOUTS; k++) {
-            const sluice_layout *a = accesses[i].layout, *b = accesses[k].layout;
-            sluice_partition pa = {a->n, a->set, a->length, 0}, pb = {b->n, b->set, b->length, 0};
-            sluice_matrix m = {0};
-            bench_must(sluice_redistribute_within(&m, &pa, &pb, a->length), "redistribute");
-            pairs[i][k].degree = (double)m.match_num / (double)m.match_den;
-            sluice_matrix_free(&m);
+            find_degree(&pairs[i][k], accesses[i].layout, accesses[k].layout);
+            find_price(&pairs[i][k], accesses[i].layout, accesses[k].layout, &r);
         }
 }
 
+/* Writes, reads, and compares what was read. */
+static void try(int i, int k, mover who, int turn, int rep) {
+    visit(&accesses[k], true, turn);
+    const double write = move(i, k, true, who);
+    for (int p = 0; p < PARTS; p++)
+        if (accesses[k].buf[p]) memset(accesses[k].buf[p], 0xA5, (size_t)accesses[k].layout->set[p].size);
+    const double read = move(i, k, false, who);
+    visit(&accesses[k], false, turn);
+    if (rep < 0) return;
+    pairs[i][k].time[who][0][rep] = read;
+    pairs[i][k].time[who][1][rep] = write;
+}
+
+/* All pairs in another order each time, and in no case one pair twice in a row: what the first leaves in the caches
+ * would help the second. */
 static void measure(void) {
+    const int plain = (LAYOUTS + 1) * LAYOUTS, all = size == 1 ? plain + PAIRS : 2 * plain;
     for (int r = -1; r < set.reps; r++) /* the first turn is not counted */
-        for (int s = 0; s < (LAYOUTS + 1) * LAYOUTS; s++) {
-            int at = (s * 29 + (r + 1) * 13) % ((LAYOUTS + 1) * LAYOUTS), i = at / LAYOUTS, k = at % LAYOUTS;
-            visit(&accesses[k], true, s + r);
-            double write = move(array[i], &accesses[k], true);
-            for (int p = 0; p < PARTS; p++) memset(accesses[k].buf[p], 0xA5, (size_t)accesses[k].layout->set[p].size);
-            double read = move(array[i], &accesses[k], false);
-            visit(&accesses[k], false, s + r);
-            if (r < 0) continue;
-            pairs[i][k].time[0][r] = read;
-            pairs[i][k].time[1][r] = write;
+        for (int s = 0; s < all; s++) {
+            const int at = (s * 29 + (r + 1) * 13) % all, i = at % plain / LAYOUTS, k = at % LAYOUTS;
+            const mover first = size == 1 ? ALONE : OWN, second = size == 1 ? BY_HAND : TOGETHER;
+            try(i, k, at < plain ? first : second, s + r, r);
         }
     for (int i = 0; i <= LAYOUTS; i++)
-        for (int k = 0; k < LAYOUTS; k++) {
-            pairs[i][k].read = bench_median(pairs[i][k].time[0], set.reps);
-            pairs[i][k].write = bench_median(pairs[i][k].time[1], set.reps);
-        }
+        for (int k = 0; k < LAYOUTS; k++)
+            for (int t = 0; t < 2 * MOVERS; t++)
+                pairs[i][k].ms[t / 2][t % 2] = bench_median(pairs[i][k].time[t / 2][t % 2], set.reps);
 }
 
 /* Ranks of n values; the same ones share theirs. */
-static void rank(double *out, const double *value_of, int n) {
+static void find_ranks(double *out, const double *value_of, int n) {
     for (int i = 0; i < n; i++) {
         int less = 0, same = 0;
         for (int k = 0; k < n; k++) less += value_of[k] < value_of[i], same += value_of[k] == value_of[i];
@@ -169,8 +237,8 @@ static void rank(double *out, const double *value_of, int n) {
 
 static double correlate(const double *x, const double *y, int n) {
     double rx[PAIRS], ry[PAIRS], mean = (n - 1) / 2.0, xy = 0, xx = 0, yy = 0;
-    rank(rx, x, n);
-    rank(ry, y, n);
+    find_ranks(rx, x, n);
+    find_ranks(ry, y, n);
     for (int i = 0; i < n; i++) {
         xy += (rx[i] - mean) * (ry[i] - mean);
         xx += (rx[i] - mean) * (rx[i] - mean);
@@ -179,52 +247,118 @@ static double correlate(const double *x, const double *y, int n) {
     return xy / sqrt(xx * yy);
 }
 
-static void print(void) {
-    double degree[PAIRS], time[2][PAIRS];
-    printf("Layouts and accesses of %lld x %lld bytes over 4; milliseconds, cached, median of %d\n", (long long)set.n,
-           (long long)set.n, set.reps);
-    printf("%-30s %-30s %12s %8s %8s %8s %8s\n", "layout", "access", "degree", "read", "write", "/plain", "/plain");
-    bench_worst slower[2] = {{.goal = 1 / 1.1}, {.goal = 1 / 1.1}};
-    for (int i = 0; i < LAYOUTS; i++)
-        for (int k = 0; k < LAYOUTS; k++) {
-            const pair *p = &pairs[i][k], *plain = &pairs[LAYOUTS][k];
-            char where[64];
-            printf("%-30s %-30s %12.3g %8.3f %8.3f %8.2f %8.2f\n", layouts[i], layouts[k], p->degree, p->read, p->write,
-                   p->read / plain->read, p->write / plain->write);
-            snprintf(where, sizeof where, "%s by %s", layouts[i], layouts[k]);
-            bench_note(&slower[0], plain->read / p->read, where);
-            bench_note(&slower[1], plain->write / p->write, where);
-            degree[i * LAYOUTS + k] = -p->degree;
-            time[0][i * LAYOUTS + k] = p->read;
-            time[1][i * LAYOUTS + k] = p->write;
+static void print_correlation(const char *what, mover who) {
+    double x[PAIRS], y[PAIRS];
+    for (int write = 0; write < 2; write++) {
+        for (int at = 0; at < PAIRS; at++) {
+            const pair *p = &pairs[at / LAYOUTS][at % LAYOUTS];
+            x[at] = *what == 'd' ? -p->degree : p->price[write];
+            y[at] = p->ms[who][write];
         }
-    bench_verdict(&slower[0], "\nplain file / layout, reads");
-    bench_verdict(&slower[1], "plain file / layout, writes");
-    static const char *const name[] = {"reads", "writes"};
-    for (int w = 0; w < 2; w++) {
-        double rho = correlate(degree, time[w], PAIRS);
-        printf("rank correlation of degree and time, %d pairs, %s: %.3f, goal 0.90: %s\n", PAIRS, name[w], rho,
-               rho >= 0.9 ? "met" : "MISSED");
+        const double rho = correlate(x, y, PAIRS);
+        printf("rank correlation of %s and time, %d pairs, %s, %s: %.3f, goal 0.90: %s\n", what, PAIRS, mover_name[who],
+               direction[write], rho, rho >= 0.9 ? "met" : "MISSED");
+    }
+}
+
+/* For each access, the time on other layouts over that on the layout that matches. */
+static void print_gains(mover who) {
+    printf("\nGained by the layout that matches, %s: time on it, and on the other %d over that\n%-26s", mover_name[who],
+           LAYOUTS - 1, "access");
+    for (int write = 0; write < 2; write++) printf(" %9s %6s %6s %6s", direction[write], "least", "mean", "most");
+    double all[2] = {0, 0};
+    for (int k = 0; k < LAYOUTS; k++) {
+        printf("\n%-26s", layouts[k]);
+        for (int write = 0; write < 2; write++) {
+            double least = INFINITY, most = 0, sum = 0;
+            for (int i = 0; i < LAYOUTS; i++) {
+                const double gain = pairs[i][k].ms[who][write] / pairs[k][k].ms[who][write];
+                if (i == k) continue;
+                least = fmin(least, gain);
+                most = fmax(most, gain);
+                sum += log(gain) / (LAYOUTS - 1);
+            }
+            all[write] += sum / LAYOUTS;
+            printf(" %9.3f %6.2f %6.2f %6.2f", pairs[k][k].ms[who][write], least, exp(sum), most);
+        }
+    }
+    printf("\nmatched against mismatched, %s: %.2f x for reads, %.2f x for writes in geometric mean\n", mover_name[who],
+           exp(all[0]), exp(all[1]));
+}
+
+/* Held against the plain file, and against the slower of it and the loop by hand. */
+static void print_verdicts(mover who) {
+    for (int write = 0; write < 2; write++) {
+        bench_worst plain = {.goal = 1 / 1.1}, both = plain;
+        char where[64], what[96];
+        for (int at = 0; at < PAIRS; at++) {
+            const pair *p = &pairs[at / LAYOUTS][at % LAYOUTS];
+            const double limit = pairs[LAYOUTS][at % LAYOUTS].ms[who][write], ms = p->ms[who][write];
+            snprintf(where, sizeof where, "%s by %s", layouts[at / LAYOUTS], layouts[at % LAYOUTS]);
+            bench_note(&plain, limit / ms, where);
+            bench_note(&both, fmax(limit, p->ms[BY_HAND][write]) / ms, where);
+        }
+        snprintf(what, sizeof what, "plain file / layout, %s, %s", mover_name[who], direction[write]);
+        bench_verdict(&plain, what);
+        snprintf(what, sizeof what, "slower of plain file and loop by hand / layout, %s", direction[write]);
+        if (who == ALONE) bench_verdict(&both, what);
+    }
+}
+
+static void print_pairs(void) {
+    const int first = size == 1 ? ALONE : OWN;
+    printf("Layouts and accesses of %lld x %lld bytes over 4; %d process%s; milliseconds, cached, median of %d\n",
+           (long long)set.n, (long long)set.n, size, size == 1 ? "" : "es", set.reps);
+    printf("%-24s %-24s %10s %8s %8s", "layout", "access", "degree", "r price", "w price");
+    for (int who = first; who < first + 2; who++) printf(" | %-11s read  write", mover_name[who]);
+    printf(" | /plain: read  write\n");
+    for (int at = 0; at < PAIRS; at++) {
+        const pair *p = &pairs[at / LAYOUTS][at % LAYOUTS], *plain = &pairs[LAYOUTS][at % LAYOUTS];
+        printf("%-24s %-24s %10.3g %8.3f %8.3f", layouts[at / LAYOUTS], layouts[at % LAYOUTS], p->degree, p->price[0],
+               p->price[1]);
+        for (int who = first; who < first + 2; who++) printf(" | %16.3f %6.3f", p->ms[who][0], p->ms[who][1]);
+        printf(" | %13.2f %6.2f\n", p->ms[first][0] / plain->ms[first][0], p->ms[first][1] / plain->ms[first][1]);
+    }
+    putchar('\n');
+}
+
+static void print(void) {
+    print_pairs();
+    for (int who = 0; who < MOVERS; who++) {
+        if (who == BY_HAND || (who == ALONE) != (size == 1)) continue;
+        print_verdicts((mover)who);
+        print_correlation("degree", (mover)who);
+        print_correlation("prediction", (mover)who);
+        print_gains((mover)who);
     }
 }
 
 static int write_files(void) {
+    const mover first = size == 1 ? ALONE : OWN, second = size == 1 ? BY_HAND : TOGETHER;
     FILE *f = set.csv ? fopen(set.csv, "w") : NULL;
     if (set.csv && !f) return -1;
-    if (f) fprintf(f, "layout,access,degree,read_ms,write_ms\n");
+    if (f)
+        fprintf(f, "layout,access,degree,read_price,write_price,read_ms,write_ms,%s\n",
+                size == 1 ? "hand_read_ms,hand_write_ms" : "all_read_ms,all_write_ms");
     FILE *g = set.plot ? popen("gnuplot", "w") : NULL;
     if (g)
         fprintf(g,
-                "set terminal svg size 800,600\nset output '%s'\nset logscale xy\nset xlabel 'matching degree'\n"
+                "set terminal svg size 1200,600\nset output '%s'\nset multiplot layout 1,2\nset logscale xy\n"
                 "set ylabel 'milliseconds'\nset grid\n$data << EOD\n",
                 set.plot);
-    for (int i = 0; i < LAYOUTS; i++)
-        for (int k = 0; k < LAYOUTS; k++) {
-            const pair *p = &pairs[i][k];
-            if (f) fprintf(f, "\"%s\",\"%s\",%g,%g,%g\n", layouts[i], layouts[k], p->degree, p->read, p->write);
-            if (g) fprintf(g, "%g %g %g\n", p->degree, p->read, p->write);
-        }
-    if (g) fprintf(g, "EOD\nplot $data using 1:2 title 'read' pt 7, $data using 1:3 title 'write' pt 6\n");
+    for (int at = 0; at < PAIRS; at++) {
+        const pair *p = &pairs[at / LAYOUTS][at % LAYOUTS];
+        const double *ms = p->ms[first], *more = p->ms[second];
+        if (f)
+            fprintf(f, "\"%s\",\"%s\",%g,%g,%g,%g,%g,%g,%g\n", layouts[at / LAYOUTS], layouts[at % LAYOUTS], p->degree,
+                    p->price[0], p->price[1], ms[0], ms[1], more[0], more[1]);
+        if (g) fprintf(g, "%g %g %g %g %g\n", p->degree, p->price[0], p->price[1], ms[0], ms[1]);
+    }
+    if (g)
+        fprintf(g, "EOD\nset xlabel 'matching degree'\n"
+                   "plot $data using 1:4 title 'read' pt 7, $data using 1:5 title 'write' pt 6\n"
+                   "set xlabel 'predicted milliseconds'\n"
+                   "plot $data using 2:4 title 'read' pt 7, $data using 3:5 title 'write' pt 6\n");
     if (g && pclose(g)) fprintf(stderr, "no plot: gnuplot is missing or failed\n");
     return f ? fclose(f) : 0;
 }
@@ -232,19 +366,23 @@ static int write_files(void) {
 static void clean_up(void) {
     for (int i = 0; i <= LAYOUTS; i++) {
         must(sluice_close(array[i]));
+        MPI_Barrier(MPI_COMM_WORLD);
+        if (rank) continue;
         if (i < LAYOUTS)
             bench_must(sluice_container_delete(path_of(i), NULL, NULL), "delete");
         else
             unlink(path_of(i));
     }
-    rmdir(folder);
+    if (!rank) rmdir(folder);
+    for (int at = 0; at < PAIRS && size == 1; at++) hand_free(&pairs[at / LAYOUTS][at % LAYOUTS].hand);
     for (int i = 0; i < LAYOUTS; i++) {
+        if (size == 1) hand_rows_free(&accesses[i].rows);
         sluice_layout_free(accesses[i].layout);
         for (int p = 0; p < PARTS; p++) free(accesses[i].buf[p]);
     }
 }
 
-int main(int argc, char **argv) {
+static bool read_options(int argc, char **argv) {
     for (int i = 1; i < argc; i++) {
         bool more = i + 1 < argc;
         if (!strcmp(argv[i], "--quick"))
@@ -258,21 +396,33 @@ int main(int argc, char **argv) {
         else if (!strcmp(argv[i], "--plot") && more)
             set.plot = argv[++i];
         else
-            set.n = 0;
+            return false;
     }
-    if (set.n < 128 || set.n > 1 << 15 || set.reps < 1 || set.reps > BENCH_MAX_REPS) {
-        fprintf(stderr, "usage: match [--size 128..32768] [--reps 1..%d] [--csv FILE] [--plot FILE.svg] [--quick]\n",
-                BENCH_MAX_REPS);
+    return set.n >= 128 && set.n <= 1 << 15 && set.reps >= 1 && set.reps <= BENCH_MAX_REPS;
+}
+
+int main(int argc, char **argv) {
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &size);
+    if (!read_options(argc, argv) || (size != 1 && size != PARTS)) {
+        if (!rank)
+            fprintf(stderr,
+                    "usage: [mpiexec -n 4] match [--size 128..32768] [--reps 1..%d] [--csv FILE] [--plot FILE.svg] "
+                    "[--quick]\n",
+                    BENCH_MAX_REPS);
+        MPI_Finalize();
         return 2;
     }
     prepare();
-    find_degrees();
+    foretell();
     measure();
-    print();
-    if (write_files()) {
-        perror(set.csv);
-        return 1;
+    int err = 0;
+    if (!rank) {
+        print();
+        if ((err = write_files())) perror(set.csv);
     }
     clean_up();
-    return 0;
+    MPI_Finalize();
+    return err != 0;
 }

@@ -1,10 +1,13 @@
 #!/usr/bin/python3
-"""redistribute.py [--size 256M] [--repeat 3] [--memory 64M] [--folder DIR] [--sluice PATH] [--mpiexec 'mpiexec -n 2']
+"""redistribute.py [--size 256M] [--repeat 3] [--memory 64M] [--cases 0,1,2,3] [--alone] [--folder DIR] [--sluice PATH]
+                [--mpiexec 'mpiexec -n 2']
 
 Changes the layout of an array by `sluice cp`, beside what others need for the same: `cp` of as many bytes, h5repack and
-dask's rechunk over zarr, where these are installed (`tools/setup.sh bench`). Contenders take turns. A time ends when the
-result is on the disk (fsync of every file; sluice does that itself); on a tmpfs that costs nothing. Figures are medians;
-every result of sluice is compared with the source; its peak memory is the largest VmHWM of a process.
+dask's rechunk over zarr, where these are installed (`tools/setup.sh bench`), or with cp only (--alone). Contenders take
+turns, and each runs twice in its turn, of which the second is timed: on a virtual machine that returns free memory to its
+host, whoever comes after the removal of a large file pays for getting it back, and so each comes after itself. A time ends
+when the result is on the disk (fsync of every file; sluice does that itself); on a tmpfs that costs nothing. Figures are
+medians; every result of sluice is compared with the source; its peak memory is the largest VmHWM of a process.
 """
 import argparse
 import math
@@ -21,6 +24,8 @@ parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.R
 parser.add_argument("--size", default="256M")
 parser.add_argument("--repeat", type=int, default=3)
 parser.add_argument("--memory", default="64M")
+parser.add_argument("--cases", default="0,1,2,3")
+parser.add_argument("--alone", action="store_true")
 parser.add_argument("--folder", default=".")
 parser.add_argument("--sluice", default=os.path.join(here, "../build/bin/sluice"))
 parser.add_argument("--mpiexec", default="")
@@ -36,6 +41,7 @@ CASES = [
     ("striped:1M:4", "striped:1M:6", "C"),
     ("rows:4", "columns:4", "F"),
 ]
+CASES = [CASES[int(i)] for i in options.cases.split(",")]
 DASK = """
 import sys, dask, dask.array as da
 dask.config.set(scheduler="threads", num_workers=2)
@@ -98,6 +104,8 @@ def prepare():
     run([sluice, "fill", "plain.npy", "--iota"])
     for layout in dict.fromkeys(c[0] for c in CASES):
         run([sluice, "cp", "plain.npy", "from-%s.sluice" % layout, "--layout", layout])
+    if options.alone:
+        return
     if have("h5repack", "--version") and have("/usr/bin/python3", "-c", "import h5py, numpy"):
         code = "import h5py, numpy, sys; a = numpy.load('plain.npy', mmap_mode='r'); n = len(a); " \
             "f = h5py.File('from.h5', 'w'); x = f.create_dataset('x', a.shape, 'f4', chunks=(max(n // 16, 1), min(n, 4096)));\n" \
@@ -129,18 +137,20 @@ try:
         seconds, peak = {name: [] for name in who}, dict.fromkeys(who, 0)
         for turn in range(options.repeat):
             for name, (line, made) in who.items():
-                took, memory = run(line)
-                took += 0 if made.endswith(".sluice") else flush(made)
+                for timed in False, True:
+                    took, memory = run(line)
+                    took += 0 if made.endswith(".sluice") else flush(made)
+                    if not timed and turn == 0:
+                        verify(made)
+                    remove(made)
                 seconds[name].append(took)
                 peak[name] = max(peak[name], memory)
-                if turn == 0:
-                    verify(made)
-                remove(made)
         cp = statistics.median(seconds["cp"])
         for name in who:
             title = "%s -> %s, %s" % (source, target, order) if name == "cp" else ""
             middle = statistics.median(seconds[name])
-            print("%-42s %-11s %9.3f %8.2f %9.0f" % (title, name, middle, middle / cp, peak[name] / 2**20))
+            print("%-42s %-11s %9.3f %8.2f %9.0f   %s" % (title, name, middle, middle / cp, peak[name] / 2**20,
+                                                         " ".join("%.2f" % s for s in seconds[name])))
             sys.stdout.flush()
 finally:
     os.chdir("..")

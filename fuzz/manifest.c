@@ -31,8 +31,11 @@ static void check_manifest(const uint8_t *data, size_t size) {
     MUST(error ? !m && why.error == error && !strncmp(why.text, "manifest: ", 10) : m != NULL);
     if (error) return;
     check_layout(m->layout);
+    MUST(!m->checksum || (m->checksum >= SLUICE_SUMS_LEAST && m->checksum <= SLUICE_SUMS_MOST));
+    MUST(!(m->checksum & (m->checksum - 1)));
     for (int i = 0; i < m->layout->n && i < 100; i++) {
         const sluice_subfile_name name = sluice_manifest_name(m, i);
+        MUST(strlen(sluice_manifest_sums(m, i).text) == strlen(name.text) + 4);
         MUST(name.text[0] && !strchr(name.text, '/') && name.text[0] != '.' && m->place[i] < m->ntargets);
     }
     MUST(!sluice_manifest_format(m, &text, &len, NULL) && !sluice_manifest_parse(&again, text, len, NULL));

@@ -69,7 +69,13 @@ typedef struct sluice_options {
     const char *layout;       /* create: a container, with its subfiles in this layout: "tiles:256x256:4" */
     const char *targets;      /* create: names of the targets on which they lie, in turn: "fast,slow"; NULL: in it */
     const char *bindings;     /* where targets are: "fast=/ssd,slow=/disk"; before $SLUICE_TARGETS */
+    int64_t checksum;         /* create: a container with a CRC-32C for each block of so many bytes; 0: without */
 } sluice_options;
+
+/* A good size of a block with a checksum; others are powers of two from 512 to 16 MiB. Every read compares the blocks
+ * that it touches, and fails with SLUICE_E_CHECKSUM if one does not match. What was written gets its checksums by sync
+ * and close. */
+enum { SLUICE_CHECKSUM = 65536 };
 
 enum { SLUICE_READ = 0, SLUICE_WRITE = 1 };
 
@@ -85,7 +91,7 @@ int sluice_create(sluice_array **a, const char *path, const sluice_desc *d, cons
  * Every request must have been waited for: sluice_wait() after it would use what was freed. */
 int sluice_close(sluice_array *a);
 
-/* Local; Collective for a group. What was written survives a crash of the machine. */
+/* Local; Collective for a group. What was written survives a crash of the machine, and has its checksums, if any. */
 int sluice_sync(sluice_array *a);
 
 /* Pure. What the array is, until the handle is closed or resized. */

@@ -28,7 +28,8 @@ extern "C" {
     X(SLUICE_E_START, -1014, "does not start at 0")                                                                    \
     X(SLUICE_E_GAP, -1015, "gap: some byte belongs to no element")                                                     \
     X(SLUICE_E_SHARED, -1016, "elements overlap")                                                                      \
-    X(SLUICE_E_MISMATCH, -1017, "processes do not agree on what must be the same for all")
+    X(SLUICE_E_MISMATCH, -1017, "processes do not agree on what must be the same for all")                             \
+    X(SLUICE_E_CHECKSUM, -1018, "the data do not match their checksum")
 
 enum sluice_error {
 #define SLUICE_ERROR_ENUM(name, number, text) name = number,

@@ -1,4 +1,4 @@
-/* sluice_serve.h: parallel files whose subfiles are kept by server processes.
+/* sluice_serve.h: parallel files and arrays whose subfiles are kept by server processes.
  *
  * Some processes of a communicator are servers: subfile i lies where server i mod n can reach it, and no other process
  * opens it. The others reach it by messages. Views are the same as on a file of one's own (sluice_view.h), whose calls
@@ -21,10 +21,20 @@
  * was, and names the server, the subfile and the offset. What one process has written and been acknowledged, all
  * processes read.
  *
- * A server in sluice_file_close() serves that file alone: one communicator has one served file at a time.
+ * An array in a container (sluice.h, `layout`) can be kept by servers in the same way:
  *
- * A server may use views itself. It then reaches its own subfiles directly, and serves others while it waits in calls
- * on the file, but not while it computes: no thread support is needed of MPI.
+ *     int err = sluice_create_served_all(&a, &s, "field.sluice", &desc, &(sluice_options){.layout = "rows:4"});
+ *     if (!err && rank < size - 4) err = sluice_write_all(a, range, buf);        // clients
+ *     sluice_close(a);                             // servers: serves until all others have closed
+ *
+ * All calls on arrays go through the servers then. A call for oneself sends each server the set of bytes that it wants
+ * and, for a write, the bytes. In a collective call the servers are the aggregators: they learn once what everyone
+ * wants, read or write it in one sweep, and exchange it with the others.
+ *
+ * A server in sluice_file_close() or sluice_close() serves that file or array alone: a process can serve one at a time.
+ *
+ * A server may use views and arrays itself. It then reaches its own subfiles directly, and serves others while
+ * it waits in calls on them, but not while it computes: no thread support is needed of MPI.
  */
 #ifndef SLUICE_SERVE_PUBLIC_H
 #define SLUICE_SERVE_PUBLIC_H
@@ -52,6 +62,24 @@ int sluice_file_open_all(sluice_file **f, const sluice_servers *s, const sluice_
                          int mode, const sluice_options *o);
 int sluice_file_create_all(sluice_file **f, const sluice_servers *s, const sluice_partition *p, const char *const *path,
                            const sluice_options *o);
+
+/* ---- Arrays -------------------------------------------------------------------------------------------------- */
+
+/* Collective. Like sluice_open_all() and sluice_create_all() (sluice_mpi.h) for an array in a container, whose subfiles
+ * servers keep. All processes give the same arguments but for `bindings`, at which only servers look. Target number t
+ * of the container is at server t mod n, and no other process needs to reach it; if there is one target only, all
+ * servers reach it, and subfile i is at server i mod n. The first server has the folder of the container.
+ *
+ * Collective calls are made by all processes but those servers that are in sluice_close() already, which take part in
+ * them by themselves. The grid of sluice_read_dist_all() has a place for each process, or for each that is no server.
+ * sluice_sync() and sluice_close() return the first error of writes that were acknowledged before, on all processes.
+ * Requests in the background are carried out when they are waited for. `memory` must be the same on all, `way` in
+ * `together` cannot be OWN, and its division and aggregators are given by the servers. sluice_redistribute_all() cannot
+ * copy to such an array, sluice_copy() can. */
+int sluice_open_served_all(sluice_array **a, const sluice_servers *s, const char *path, int mode,
+                           const sluice_desc *given, const sluice_options *o);
+int sluice_create_served_all(sluice_array **a, const sluice_servers *s, const char *path, const sluice_desc *d,
+                             const sluice_options *o);
 
 #ifdef __cplusplus
 }

@@ -48,7 +48,8 @@ int sluice_file_open(sluice_file **f, const sluice_partition *p, const char *con
 int sluice_file_create(sluice_file **f, const sluice_partition *p, const char *const *path, const sluice_options *o);
 
 /* Local. Opens a container (sluice.h, `layout`) as a parallel file: the bytes of its array, in its subfiles. It has an
- * end: what lies past the array is refused with SLUICE_E_ARGUMENT. */
+ * end: what lies past the array is refused with SLUICE_E_ARGUMENT; of an array without elements there is nothing else.
+ */
 int sluice_file_open_container(sluice_file **f, const char *path, int mode, const sluice_options *o);
 
 /* Local; Collective for a served file (sluice_serve.h). Closes all subfiles and frees the handle, also when it returns

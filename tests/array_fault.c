@@ -88,13 +88,14 @@ static const scene scenes[] = {
     {"sync", SLUICE_AUTO, 0, true, true, sync_},
 };
 
-enum { MEMBERS = 3 };
+enum { MEMBERS = 3, BLOCK = 512 /* of checksums */ };
 static unsigned char before[SIZE], buf[2 * SIZE];
 static int failures, faults;
 static bool contain;
+static int64_t checksum; /* bytes of a block; 0: none */
 static contained tree;
 static layout_case layout;
-static sluice_store *shim[MEMBERS]; /* in front of each subfile, or of the file */
+static sluice_store *shim[2 * MEMBERS]; /* in front of each subfile and its checksums, or of the file */
 static int shims;
 
 static void fail(const scene *s, const char *kind, int64_t n, const char *what) {
@@ -120,7 +121,7 @@ static int open_shim(sluice_store **out, int folder, const char *name, sluice_st
     sluice_store *file;
     int err = sluice_posix_make(&file, folder, name, mode, why);
     if (err) return err;
-    if (shims == MEMBERS || sluice_store_open_fault(&shim[shims], file)) abort();
+    if (shims == 2 * MEMBERS || sluice_store_open_fault(&shim[shims], file)) abort();
     *out = shim[shims++];
     return 0;
 }
@@ -153,6 +154,22 @@ static bool untouched(sluice_array *a, const scene *s) {
     return good;
 }
 
+/* After it was closed, all blocks have their checksums. */
+static bool sealed(void) {
+    sluice_array *a;
+    bool good = true;
+    shims = 0;
+    if (sluice_open(&a, tree.path, SLUICE_READ, NULL, &(sluice_options){.bindings = tree.bindings})) return false;
+    for (int i = 0; i < layout.n; i++) {
+        int64_t off = a->layout->base[i], room;
+        sluice_sums_states state;
+        const int err = sluice_sums_state(sluice_store_holder(a->io.store, &off, &room), &state, NULL);
+        good &= !err && state == SLUICE_SUMS_SEALED;
+    }
+    good &= !sluice_read(a, NULL, buf);
+    return !sluice_close(a) && good;
+}
+
 /* What fails. */
 typedef struct kind {
     const char *name;
@@ -178,6 +195,15 @@ static void arm(const kind *k, int i, int64_t n) {
     if (k->where == MEMORY) sluice_mem_fail_nth(n);
 }
 
+/* A sync that failed would be final. */
+static void regain(sluice_array *a) {
+    for (int j = 0; j < shims; j++) shim[j]->lost = 0;
+    for (int i = 0; i < layout.n && checksum; i++) {
+        int64_t off = a->layout->base[i], room;
+        sluice_store_holder(a->io.store, &off, &room)->lost = 0;
+    }
+}
+
 /* Runs the scene once with a fault of shim i; true if the fault was reached. */
 static bool once(const scene *s, const kind *k, int i, int64_t n) {
     int64_t live = sluice_mem_live();
@@ -196,9 +222,11 @@ static bool once(const scene *s, const kind *k, int i, int64_t n) {
     if (err && !strstr(sluice_errmsg(), name)) fail(s, k->name, n, sluice_errmsg());
     if (!untouched(a, s)) fail(s, k->name, n, "bytes that nobody named have changed");
     memset(buf, 0xEE, sizeof buf);
-    for (int j = 0; j < shims && s->act == resize; j++) shim[j]->lost = 0; /* a sync that failed would be final */
+    if (s->act == resize || checksum) regain(a);
     if (err && s->act != sync_ && s->act(a, buf)) fail(s, k->name, n, "the handle did not survive");
-    if (sluice_close(a)) fail(s, k->name, n, "close");
+    const bool closed = !sluice_close(a), lost = checksum && err && s->act == sync_;
+    if (!closed && !lost) fail(s, k->name, n, "close");
+    if (closed && checksum && !sealed()) fail(s, k->name, n, "not sealed");
     if (sluice_mem_live() != live) fail(s, k->name, n, "leak");
     faults += reached;
     return reached;
@@ -207,8 +235,9 @@ static bool once(const scene *s, const kind *k, int i, int64_t n) {
 static void play(const scene *s) {
     int64_t total[3] = {0};
     for (size_t j = 0; j < sizeof kinds / sizeof *kinds; j++)
-        for (int i = 0; i < (contain && kinds[j].where == STORE ? MEMBERS : 1); i++)
-            for (int64_t n = 1; !failures && once(s, &kinds[j], i, n); n++)
+        for (int i = 0; i < (contain && kinds[j].where == STORE ? (checksum ? 2 : 1) * MEMBERS : 1); i++)
+            /* With checksums a call takes many more, of which those that come late are much like each other. */
+            for (int64_t n = 1; !failures && once(s, &kinds[j], i, n); n += checksum ? 1 + n / 2 : 1)
                 total[kinds[j].where] += j == 0 || kinds[j].where;
     printf("%s, %s: %lld calls, %lld system calls, %lld allocations\n", contain ? layout.text : "file", s->name,
            (long long)total[STORE], (long long)total[SYSTEM], (long long)total[MEMORY]);
@@ -220,7 +249,8 @@ static void play(const scene *s) {
 static int make_and_open(void) {
     sluice_array *a;
     sluice_desc d = {.shape = {2, SLUICE_ROW_MAJOR, ELEM, 0, {ROWS, COLS}}};
-    sluice_options o = {.size = sizeof o, .layout = "rows:2", .targets = ".,slow", .bindings = tree.bindings};
+    sluice_options o = {
+        .size = sizeof o, .layout = "rows:2", .targets = ".,slow", .bindings = tree.bindings, .checksum = checksum};
     int err = sluice_create(&a, tree.path, &d, &o);
     if (!err) err = sluice_close(a);
     if (!err) err = sluice_open(&a, tree.path, SLUICE_READ, &d, &o);
@@ -249,7 +279,8 @@ static void contain_all(int which) {
     contain = true;
     layout.shape = d.shape;
     case_choose(&layout, which);
-    sluice_options o = {.size = sizeof o, .layout = layout.text, .targets = ".,fast", .bindings = tree.bindings};
+    sluice_options o = {
+        .size = sizeof o, .layout = layout.text, .targets = ".,fast", .bindings = tree.bindings, .checksum = checksum};
     if (sluice_create(&a, tree.path, &d, &o) || sluice_close(a)) abort();
     for (size_t i = 0; i < sizeof scenes / sizeof *scenes; i++) play(&scenes[i]);
     if (sluice_container_delete(tree.path, tree.bindings, NULL)) abort();
@@ -263,9 +294,12 @@ int main(void) {
     for (int i = 0; i < SIZE; i++) before[i] = (unsigned char)(i % 199);
     for (size_t i = 0; i < sizeof scenes / sizeof *scenes; i++) play(&scenes[i]);
     for (int which = 0; which < 3; which++) contain_all(which);
-    for (size_t j = 0; j < sizeof kinds / sizeof *kinds; j++)
-        for (int64_t n = 1; kinds[j].where != STORE && open_once(&kinds[j], n); n++) {
-        }
+    for (checksum = 0; checksum <= BLOCK; checksum += BLOCK)
+        for (size_t j = 0; j < sizeof kinds / sizeof *kinds; j++)
+            for (int64_t n = 1; kinds[j].where != STORE && open_once(&kinds[j], n); n++) {
+            }
+    checksum = BLOCK;
+    contain_all(1);
     printf("%d faults\n", faults);
     contained_remove(&tree);
     return failures != 0;

@@ -1,7 +1,8 @@
 /* ranks: 1 */
 /* array_random.c: random parts of random arrays, in files and in containers of any layout, read and written by every
  * method and store, against a plain copy of the file in memory that is visited element by element. Subfiles are
- * compared with it byte by byte. Draws can be shrunk; the seed is printed. */
+ * compared with it byte by byte. With checksums, these are compared with the definition, and a flipped bit is found by
+ * whoever reads its block. Draws can be shrunk; the seed is printed. */
 #include "array/array.h"
 #include "contained.h"
 #include "support/random.h"
@@ -132,6 +133,51 @@ static bool move(chance *c, sluice_array *a, const sluice_shape *s, unsigned cha
     return good;
 }
 
+/* Whether a part has bytes of the block of byte x of the array. */
+static bool touches(const sluice_shape *s, const part *p, int64_t block, int64_t x) {
+    int64_t i[SLUICE_MAX_DIMS] = {0};
+    for (int d = 0; d < s->ndims; d++)
+        if (p->count[d] == 0) return false;
+    for (;;) {
+        int64_t in_file[SLUICE_MAX_DIMS];
+        for (int d = 0; d < s->ndims; d++)
+            in_file[d] = p->p.index ? p->list[d][i[d]] : p->range[d].start + i[d] * p->range[d].step;
+        const int64_t at = offset(s, s->dim, in_file);
+        for (int64_t b = 0; b < s->elem; b++)
+            if (contained_same(&layout, block, at + b, x)) return true;
+        int d = 0;
+        while (d < s->ndims && ++i[d] == p->count[d]) i[d++] = 0;
+        if (d == s->ndims) return false;
+    }
+}
+
+/* Checksums are as they should be; then a bit flips, and reads that touch its block fail. Others do not, unless they
+ * may move gaps along. */
+static bool damage(chance *c, sluice_array *a, const sluice_shape *s, const unsigned char *file, verdict *v) {
+    static part p;
+    const sluice_manifest *m = a->container->manifest;
+    const int64_t x = layout.length ? chance_draw(c, 0, layout.length - 1) : 0;
+    const int bit = (int)chance_draw(c, 0, 7);
+    const bool exact = a->io.method == SLUICE_DIRECT || a->io.method == SLUICE_LIST;
+    bool good = !sluice_sync(a) && contained_sums(&tree, &layout, m, file) < 0;
+    if (!good) note(v, "checksums are not those of the data");
+    if (!good || !layout.length) return good;
+    good = contained_flip(&tree, &layout, m, x, bit);
+    for (int k = 0; k < 8 && good; k++) {
+        choose(c, s, &p);
+        p.p.buf = malloc((size_t)p.bytes + 1);
+        const bool hit = touches(s, &p, m->checksum, x);
+        const int err = transfer(a, false, &p.p, 1, chance_once_in(c, 4));
+        if (hit || exact ? err != (hit ? SLUICE_E_CHECKSUM : 0) : err && err != SLUICE_E_CHECKSUM) {
+            note(v, hit ? "damage was not found" : "damage was found elsewhere");
+            good = false;
+        }
+        if (err && !strstr(sluice_errmsg(), " of subfile ")) note(v, sluice_errmsg()), good = false;
+        free(p.p.buf);
+    }
+    return contained_flip(&tree, &layout, m, x, bit) && good;
+}
+
 static bool run(chance *c, verdict *v, bool contain) {
     sluice_desc d = {.format = SLUICE_RAW};
     sluice_shape *s = &d.shape;
@@ -162,6 +208,7 @@ static bool run(chance *c, verdict *v, bool contain) {
         case_deal(&layout);
         o.layout = layout.text;
         o.targets = contained_targets(c);
+        o.checksum = contained_checksum(c);
         note(v, layout.text);
     }
     size_t all = (size_t)(s->header + bytes);
@@ -181,6 +228,7 @@ static bool run(chance *c, verdict *v, bool contain) {
         if (wrong) note(v, wrong);
         good = good && !wrong;
     }
+    if (good && o.checksum) good = damage(c, a, s, file, v);
     good = good && !sluice_read_header(a, back, s->header) && !sluice_read(a, NULL, back + s->header) &&
            !memcmp(file, back, all);
     good = !sluice_close(a) && good;

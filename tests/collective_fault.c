@@ -4,12 +4,14 @@
  * return the same error and sentence, which names the rank, the file and, if bytes were under way, the offset;
  * interrupted and short calls are no errors; counts say no more than was moved; bytes that nobody named are as they
  * were, named bytes old or new; nothing leaks; and the same call on the same handle is then right. All of that in a
- * file, and in containers, where each subfile has its faults, and so have system calls on names.
+ * file, whose requests are under way while others copy, and in containers, where each subfile has its faults, and so
+ * have system calls on names; with plans, and where it is too complex to make any.
  *
  * Normally cases are picked evenly from all. SLUICE_FAULTS=n takes all, again and again with other sections, until n
  * faults have happened. */
 #include "array/array.h"
 #include "contained.h"
+#include "support/late.h"
 #include "together.h"
 #include <errno.h>
 
@@ -23,10 +25,11 @@ static contained tree[3];
 static layout_case layout[3];
 static unsigned char *buf;
 static unsigned char owner[SIZE]; /* 1 + the highest rank that names the byte; 0 = nobody */
+static unsigned namers[SIZE];     /* a bit for each rank that does */
 
 /* ---- What is asked for ---------------------------------------------------------------------------------------- */
 
-typedef enum ask { COMB, BLOCK, CLASH, LISTS, PARTS, CYCLIC } ask;
+typedef enum ask { COMB, BLOCK, CLASH, LISTS, PARTS, CYCLIC, TEETH } ask;
 
 /* A part, element by element. */
 typedef struct slice {
@@ -74,6 +77,10 @@ static void draw_slice(slice *s, ask what, int r, int k) {
         for (int64_t i = 0; i < ROWS; i++)
             if (i / 2 % size == r) s->i[0][s->n[0]++] = i;
         add_range(s, 1, 0, COLS, 1);
+        break;
+    case TEETH: /* that meet without a simple pattern */
+        add_range(s, 0, t, ROWS, step[0] = 2 + r);
+        add_range(s, 1, r, COLS, step[1] = 5 + 2 * r);
         break;
     case PARTS: /* also one that overlaps its neighbour's */
         add_range(s, 0, 10 * k + t, 10 * k + 8, 1);
@@ -124,11 +131,14 @@ static int64_t bytes_of(const request *q) {
 
 static void find_owners(ask what) {
     memset(owner, 0, sizeof owner);
+    memset(namers, 0, sizeof namers);
     for (int r = 0; r < size; r++) {
         request q;
         draw_request(&q, what, r);
-        for (int k = 0; k < q.n; k++)
-            FOR_BYTES(&q.part[k], i, j, b) owner[in_file(&q.part[k], i, j, b)] = (unsigned char)(r + 1);
+        for (int k = 0; k < q.n; k++) FOR_BYTES(&q.part[k], i, j, b) {
+                owner[in_file(&q.part[k], i, j, b)] = (unsigned char)(r + 1);
+                namers[in_file(&q.part[k], i, j, b)] |= 1u << r;
+            }
     }
 }
 
@@ -138,7 +148,7 @@ static void find_owners(ask what) {
 typedef struct handle {
     int nodes;
     sluice_array *a;
-    sluice_store *fault[MEMBERS];
+    sluice_store *fault[MEMBERS], *late[MEMBERS];
     int n;        /* shims */
     int contain;  /* 0, or 1 + which container */
     int64_t live; /* bytes of memory when nothing is kept from earlier calls */
@@ -155,6 +165,7 @@ typedef struct scene {
     sluice_exchange exchange;
     sluice_method method;
     bool map, locks, again; /* again: the pattern is known from the call before */
+    bool hard;              /* too complex to plan */
 } scene;
 
 static sluice_part part_of(const slice *s) {
@@ -173,6 +184,24 @@ static int move(const scene *s, handle *h, const request *q) {
     sluice_part part[MAX_PARTS];
     for (int k = 0; k < q->n; k++) part[k] = part_of(&q->part[k]);
     return answer((s->write ? sluice_write_parts_all : sluice_read_parts_all)(h->a, part, q->n));
+}
+
+/* As if next to nothing had a closed form, but for what is asked for. */
+static int move_hard(const scene *s, handle *h, const request *q) {
+    sluice_part part[MAX_PARTS];
+    sluice_request r;
+    for (int k = 0; k < q->n; k++) part[k] = part_of(&q->part[k]);
+    int err = sluice_bind(&r, h->a, s->write, part, q->n, &r.why);
+    if (err) {
+        err = sluice_all_run(h->a, s->write, NULL, 0, NULL, true, err, &r.why);
+    } else {
+        r.together = true;
+        sluice_work_limit_set(0);
+        err = sluice_transfer_run(&r);
+        sluice_work_limit_set(INT64_MAX);
+        sluice_bind_free(&r);
+    }
+    return answer(err ? sluice_errmsg_set(&r.why) : 0);
 }
 
 /* Rows dealt in pairs, which all processes know. */
@@ -204,7 +233,7 @@ static int move_later(const scene *s, handle *h, const request *q) {
 /* Else the failure of a sync would be final. */
 static void forgive(handle *h) {
     h->a->io.store->lost = 0;
-    for (int i = 0; i < h->n; i++) h->fault[i]->lost = 0;
+    for (int i = 0; i < h->n; i++) h->fault[i]->lost = h->late[i]->lost = 0;
 }
 
 static int resize(const scene *s, handle *h, const request *q) {
@@ -252,6 +281,16 @@ static const scene scenes[] = {
     {"write own", move, .write = true, .way = SLUICE_WAY_OWN, .what = BLOCK, .locks = true},
     {"write own clash", move, .write = true, .way = SLUICE_WAY_OWN, .what = CLASH},
     {"write mapped", move, .write = true, .what = COMB, .map = true, .locks = true},
+    {"read alone", move_hard, .hard = true, .way = SLUICE_WAY_TWO_PHASE, .division = SLUICE_DIVIDE_CYCLIC,
+     .what = BLOCK, .method = SLUICE_SIEVE},
+    {"read alone again", move_hard, .hard = true, .way = SLUICE_WAY_TWO_PHASE, .division = SLUICE_DIVIDE_CYCLIC,
+     .what = PARTS, .again = true},
+    {"write in turn", move_hard, .hard = true, .write = true, .way = SLUICE_WAY_TWO_PHASE,
+     .division = SLUICE_DIVIDE_CYCLIC, .what = CLASH, .method = SLUICE_SIEVE, .locks = true},
+    {"write in turn again", move_hard, .hard = true, .write = true, .way = SLUICE_WAY_TWO_PHASE,
+     .division = SLUICE_DIVIDE_CYCLIC, .what = CLASH, .again = true},
+    {"write in turn early", move_hard, .hard = true, .write = true, .way = SLUICE_WAY_OWN, .what = TEETH,
+     .locks = true},
     {"resize", resize, .locks = true},
     {"sync", sync_all, .locks = true},
     {"read, send", move, .nodes = true, .way = SLUICE_WAY_TWO_PHASE, .division = SLUICE_DIVIDE_DYNAMIC,
@@ -266,6 +305,10 @@ static const scene scenes[] = {
      .division = SLUICE_DIVIDE_BALANCED, .exchange = SLUICE_EXCHANGE_ALLTOALL, .what = CLASH},
     {"write later, spread", move_later, .nodes = true, .write = true, .way = SLUICE_WAY_TWO_PHASE,
      .division = SLUICE_DIVIDE_STATIC, .exchange = SLUICE_EXCHANGE_ALLTOALL, .what = PARTS},
+    {"read alone, nodes", move_hard, .hard = true, .nodes = true, .way = SLUICE_WAY_TWO_PHASE,
+     .division = SLUICE_DIVIDE_CYCLIC, .what = COMB},
+    {"write in turn, nodes", move_hard, .hard = true, .nodes = true, .write = true, .way = SLUICE_WAY_TWO_PHASE,
+     .division = SLUICE_DIVIDE_CYCLIC, .what = TEETH},
     {"resize nodes", resize, .nodes = true},
     {"sync nodes", sync_all, .nodes = true},
 };
@@ -283,13 +326,15 @@ static void tap(void *arg, const char *call, int64_t off, int64_t len, int64_t r
 /* A file, or a subfile, behind shims of the handle that is being opened. */
 static handle *opening;
 static int open_shims(sluice_store **out, int folder, const char *name, sluice_store_mode mode, sluice_reason *why) {
-    sluice_store *file, *tapping;
+    sluice_store *file, *tapping, *fault;
     int err = sluice_posix_make(&file, folder, name, mode, why);
     if (err) return err;
     must(sluice_store_open_tap(&tapping, file, tap, NULL), "tap");
-    must(sluice_store_open_fault(out, tapping), "fault");
+    must(sluice_store_open_fault(&fault, tapping), "fault");
+    must(late_open(out, fault, 4), "late");
     (*out)->facts.call = 64 * (*out)->facts.byte; /* gaps of up to 64 bytes are moved along */
-    opening->fault[opening->n++] = *out;
+    opening->fault[opening->n] = fault;
+    opening->late[opening->n++] = *out;
     return 0;
 }
 
@@ -399,6 +444,13 @@ static void fill_buffer(const scene *s, const request *q) {
     }
 }
 
+/* When processes write in turn and one of them fails, others may have come before it. */
+static bool by_anyone(int64_t x, unsigned char byte) {
+    for (int r = 0; r < size; r++)
+        if ((namers[x] >> r & 1) && byte == new_byte(r, x)) return true;
+    return false;
+}
+
 /* The file; returns the bytes that are new. */
 static int64_t check_file(const scene *s, const handle *h, bool done) {
     unsigned char byte[SIZE];
@@ -413,6 +465,7 @@ static int64_t check_file(const scene *s, const handle *h, bool done) {
         bool named = s->write && owner[x], new = named &&byte[x] == new_byte(owner[x] - 1, x);
         fresh += new;
         if (new || (byte[x] == old_byte(x) && !(done && named))) continue;
+        if (named && !done && s->hard && by_anyone(x, byte[x])) continue;
         fail("byte %lld of the file is %d, %s", (long long)x, byte[x], named ? "neither old nor new" : "was not named");
         break;
     }
@@ -454,10 +507,13 @@ static void check(const scene *s, handle *h, const request *q, int err, const sl
     bool moves = s->act != resize && s->act != sync_all;
     if (!s->write && (err ? wanted > right : wanted != (moves ? bytes_of(q) : 0)))
         fail("counted %lld bytes as read, %lld are right", (long long)wanted, (long long)right);
+    if (s->write && s->hard && (err ? wanted > bytes_of(q) : wanted != bytes_of(q)))
+        fail("counted %lld bytes as written, asked were %lld", (long long)wanted, (long long)bytes_of(q));
     if (rank == 0) {
         int64_t fresh = check_file(s, h, !err);
+        bool twice = s->what == PARTS || s->hard; /* a byte may be written by several */
         for (int r = 0; r < size; r++) all += together->post[r].number[1];
-        if (s->write && (err || s->what == PARTS ? s->what != PARTS && all > fresh : all != fresh))
+        if (s->write && !twice && (err ? all > fresh : all != fresh))
             fail("counted %lld bytes as written, %lld are new", (long long)all, (long long)fresh);
     }
     meet();
@@ -509,7 +565,8 @@ static void check_sentence(const scene *s, const handle *h, const kind *k, int v
     for (size_t i = 0; i < sizeof call / sizeof *call; i++) named |= strstr(text, call[i]) != NULL;
     if (size > 1 && strncmp(text, who, strlen(who))) fail("\"%s\" does not name the rank", text);
     if (!strstr(text, h->contain ? tree[h->contain - 1].path : path)) fail("\"%s\" does not name the file", text);
-    bool alone = s->way != SLUICE_WAY_TWO_PHASE; /* without memory a process says only which file it moves alone */
+    bool alone =
+        s->way != SLUICE_WAY_TWO_PHASE || s->hard; /* without memory a process says only which file it moves alone */
     if (!named && !(alone && k->where == MEMORY)) fail("\"%s\" does not name the call", text);
     if (k->where == STORE && !strstr(text, " at byte ") && !strstr(text, "sync ") && !strstr(text, "size of "))
         fail("\"%s\" does not name the offset", text);
@@ -549,6 +606,7 @@ static bool once(const scene *s, handle *h, const request *q, const kind *k, aim
     meet();
     bool reached = together->post[at.victim].number[0], must_fail = reached && k->fault == SLUICE_FAULT_ERROR;
     if (s->map) must_fail = err;                         /* it can do without a mapping */
+    if (s->hard && k->where == MEMORY) must_fail = err;  /* for a plan that cannot be made anyway */
     if (h->contain && s->act == resize) must_fail = err; /* subfiles may stay longer than they need be */
     if (h->contain && s->act == resize && err) restore(h);
     check(s, h, q, err, &since);
@@ -579,6 +637,7 @@ static void rehearse(const scene *s, handle *h, const request *q) {
     if (err) fail("%s", mine()->text);
     meet();
     check(s, h, q, err, &since);
+    if (s->hard && size > 1 && !turn && !h->a->collective->last[s->write].complex) fail("that was not too complex");
     reset(h);
 }
 
@@ -591,6 +650,7 @@ typedef struct pick {
 static void play(const scene *s, handle *h, pick p) {
     request q;
     int64_t total[WHERES] = {0}, first = faults;
+    if (s->what == TEETH && size < 3) return; /* the teeth of two combs still meet in few places */
     head = h->contain ? 0 : HEADER;
     draw_request(&q, s->what, rank);
     find_owners(s->what);

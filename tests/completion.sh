@@ -31,7 +31,7 @@ completes "$set_commands" sluice help set ''
 check_options() {
     local all
     all=$(sluice "$@" --help | sed -n 's/^  \(--[a-z-]*\).*/\1/p' | xargs)
-    completes "$all --help" sluice "$@" --
+    completes "${all:+$all }--help" sluice "$@" --
     for option in $all; do
         completes "$(printf '%s\n' $all | grep -e "^$option" | xargs)" sluice "$@" some "$option"
         options=$((options + 1))

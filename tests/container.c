@@ -27,10 +27,13 @@ static void life(void) {
     sluice_store **member = NULL;
     sluice_reason why = {0};
     const char *path = container_path;
+    const int files = sums_block ? 2 : 1; /* of each subfile */
     char again[440];
     CHECK(!sluice_container_create(path, m, bindings, &why), "%s", why.text);
     CHECK(sluice_container_create(path, m, bindings, &why) == -EEXIST, "twice: %s", why.text);
-    CHECK(entries(path) == 3 && entries(inside("fast")) == 2 && entries(inside("slow")) == 1, "files");
+    CHECK(entries(path) == 1 + 2 * files && entries(inside("fast")) == 2 * files + 1 &&
+              entries(inside("slow")) == files + 1,
+          "files");
     CHECK(entries(scratch) == 3, "nothing else is left beside it");
     if (open_at(&c, SLUICE_CONTAINER_WRITE)) return;
     CHECK(!visit(c->manifest, c->member, true), "write");
@@ -61,13 +64,52 @@ static void life(void) {
     CHECK(!sluice_container_close(r) && !open_at(&r, SLUICE_CONTAINER_READ));
     CHECK(r->manifest->generation == 2 && !visit(r->manifest, r->member, false), "the new one, for others");
     CHECK(!sluice_container_close(r));
-    CHECK(entries(path) == 4 && entries(inside("fast")) == 0 && entries(inside("slow")) == 2, "the old files are gone");
-    CHECK(!sluice_container_close(c) && entries(path) == 3, "the lock is gone");
+    CHECK(entries(path) == 2 + 2 * files && entries(inside("fast")) == 0 && entries(inside("slow")) == 2 * files + 1,
+          "the old files are gone");
+    CHECK(!sluice_container_close(c) && entries(path) == 1 + 2 * files, "the lock is gone");
 
     snprintf(again, sizeof again, "%s///", path);
     CHECK(!sluice_container_delete(again, bindings, &why), "%s", why.text);
     CHECK(entries(path) == -1 && entries(inside("slow")) == 0 && entries(scratch) == 2, "nothing is left");
     sluice_manifest_free(m);
+}
+
+/* Checksums that are not there, not whole, of something else, or do not match. */
+static void sums(void) {
+    sluice_manifest *m = manifest("striped:10:2", ".,fast", NULL);
+    sluice_container *c = NULL;
+    sluice_reason why = {0};
+    unsigned char byte;
+    char first[400], second[400], kept[400];
+    CHECK(!sluice_container_create(container_path, m, bindings, &why), "%s", why.text);
+    if (!open_at(&c, SLUICE_CONTAINER_WRITE)) CHECK(!visit(c->manifest, c->member, true));
+    CHECK(!sluice_container_close(c));
+    snprintf(first, sizeof first, "%s/1.0.sum", container_path);
+    snprintf(second, sizeof second, "%s/%s.1.1.sum", inside("fast"), m->uuid);
+    snprintf(kept, sizeof kept, "%s/kept", scratch);
+    CHECK(!rename(first, kept));
+    refused(container_path, SLUICE_CONTAINER_READ, bindings, -ENOENT, "checksums of subfile 0 on target .");
+    CHECK(!symlink("../kept", first));
+    refused(container_path, SLUICE_CONTAINER_READ, bindings, -ELOOP, "checksums of subfile 0");
+    CHECK(!unlink(first) && !link(second, first));
+    refused(container_path, SLUICE_CONTAINER_READ, bindings, SLUICE_E_FORMAT, "1.0.sum");
+    CHECK(!unlink(first) && !mkfifo(first, 0666));
+    refused(container_path, SLUICE_CONTAINER_READ, bindings, -EINVAL, "not a regular file");
+    CHECK(!unlink(first) && !rename(kept, first) && !truncate(second, 130));
+    refused(container_path, SLUICE_CONTAINER_READ, bindings, SLUICE_E_FORMAT, "truncated");
+    CHECK(!truncate(second, 136)); /* the sum of zeros */
+    if (!open_at(&c, SLUICE_CONTAINER_READ)) {
+        CHECK(!sluice_store_read(c->member[0], 5, &byte, 1, &why), "%s", why.text);
+        CHECK(sluice_store_read(c->member[1], 5, &byte, 1, &why) == SLUICE_E_CHECKSUM);
+        CHECK(strstr(why.text, "block 0, bytes 0 to 97, of subfile 1 on target fast"), "%s", why.text);
+    }
+    CHECK(!sluice_container_close(c) && !sluice_container_delete(container_path, bindings, &why), "%s", why.text);
+    sluice_manifest_free(m);
+}
+
+static void write_text(const char *path, const char *text) {
+    FILE *f = fopen(path, "w");
+    if (f) fputs(text, f), fclose(f);
 }
 
 static void locks(void) {
@@ -100,6 +142,32 @@ static void locks(void) {
         fclose(f);
         refused(path, SLUICE_CONTAINER_WRITE, NULL, lock[i].error, lock[i].message);
     }
+    /* Only where process numbers mean the same can a writer be known to be gone. */
+    char boot[64] = "?", host[65] = "", text[300];
+    struct stat st = {0};
+    FILE *id = fopen("/proc/sys/kernel/random/boot_id", "r");
+    if (id && !fgets(boot, sizeof boot, id)) strcpy(boot, "?");
+    if (id) fclose(id);
+    boot[strcspn(boot, "\n")] = 0;
+    gethostname(host, sizeof host - 1);
+    const bool sure = !stat("/proc/self/ns/pid", &st) && boot[0] != '?';
+    const struct {
+        const char *host, *boot;
+        long long space;
+        int error;
+        const char *message;
+    } line[] = {{host, boot, (long long)st.st_ino, -EOWNERDEAD, "is gone; remove lock"},
+                {"renamed", boot, (long long)st.st_ino, -EOWNERDEAD, "is gone; remove lock"},
+                {host, boot, (long long)st.st_ino + 1, -EBUSY, "namespace cannot be seen here"},
+                {host, "00000000-0000-0000-0000-000000000000", (long long)st.st_ino, -EBUSY, "last boot"},
+                {"elsewhere", "00000000-0000-0000-0000-000000000000", 1, -EBUSY, "cannot be seen here"},
+                {host, "?", 0, -EBUSY, "cannot be seen here"}};
+    for (size_t i = 0; i < sizeof line / sizeof *line && sure; i++) {
+        snprintf(text, sizeof text, "%s %d 1 2026-01-01T00:00:00Z %s %lld\n", line[i].host, (int)child, line[i].boot,
+                 line[i].space);
+        write_text(inside("a.sluice/lock"), text);
+        refused(path, SLUICE_CONTAINER_WRITE, NULL, line[i].error, line[i].message);
+    }
     unlink(inside("a.sluice/lock"));
     mkfifo(inside("a.sluice/lock"), 0666);
     refused(path, SLUICE_CONTAINER_WRITE, NULL, -EBUSY, "its lock is damaged");
@@ -113,11 +181,6 @@ static void locks(void) {
     unlink(inside("a.sluice/lock"));
     CHECK(!sluice_container_delete(path, NULL, &why), "%s", why.text);
     sluice_manifest_free(m);
-}
-
-static void write_text(const char *path, const char *text) {
-    FILE *f = fopen(path, "w");
-    if (f) fputs(text, f), fclose(f);
 }
 
 /* What lies in the folder is not what Sluice put there. */
@@ -143,9 +206,12 @@ static void odd(void) {
     CHECK(entries(path) == 1, "a folder that is no container is not touched");
     unlink(inside("a.sluice/lock"));
     CHECK(sluice_container_create(path, m, bindings, &why) == -EEXIST, "over a folder: %s", why.text);
-    CHECK(sluice_container_delete(path, bindings, &why) == -ENOENT && entries(path) == 0, "%s", why.text);
     CHECK(entries(inside("fast")) == 0, "nothing is left on a target");
-    rmdir(path);
+    CHECK(sluice_container_delete_rest(path, bindings, &why) == 0 && entries(path) == -1, "an empty one: %s", why.text);
+    mkdir(inside("folder"), 0777);
+    CHECK(sluice_container_delete(inside("folder"), bindings, &why) == -ENOENT && entries(inside("folder")) == 0, "%s",
+          why.text);
+    rmdir(inside("folder"));
     CHECK(!sluice_container_create(path, m, bindings, &why), "%s", why.text);
     refused(path, SLUICE_CONTAINER_READ, NULL, SLUICE_E_ARGUMENT, "target fast is bound to no folder: say fast=PATH");
     refused(path, SLUICE_CONTAINER_WRITE, NULL, SLUICE_E_ARGUMENT, "target fast is bound to no folder");
@@ -208,17 +274,100 @@ static void odd(void) {
     sluice_manifest_free(m);
 }
 
-/* Two containers with one uuid: a folder that someone has copied. */
+/* Two containers with one uuid: a folder that someone has copied. Its subfiles on other targets are not its own. */
 static void copied(void) {
-    sluice_manifest *m = manifest("block:2", "fast", NULL);
+    sluice_manifest *m = manifest("block:2", ".,fast", NULL);
     sluice_container *c = NULL;
     sluice_reason why;
+    char line[1000], owner[400], path[400];
+    snprintf(path, sizeof path, "%s", inside("b.sluice"));
+    snprintf(line, sizeof line, "cp -r %s %s", inside("a.sluice"), path);
+    snprintf(owner, sizeof owner, "%s/%s.owner", inside("fast"), m->uuid);
     CHECK(!sluice_container_create(inside("a.sluice"), m, bindings, &why), "%s", why.text);
-    CHECK(sluice_container_create(inside("b.sluice"), m, bindings, &why) == -EEXIST, "%s", why.text);
-    CHECK(entries(inside("fast")) == 2 && !open_at(&c, SLUICE_CONTAINER_READ), "the first is as it was");
-    sluice_container_close(c);
-    CHECK(!sluice_container_delete(inside("a.sluice"), bindings, &why), "%s", why.text);
+    CHECK(!open_at(&c, SLUICE_CONTAINER_WRITE) && !visit(c->manifest, c->member, true) && !sluice_container_close(c));
+    CHECK(sluice_container_create(path, m, bindings, &why) == -EPERM, "%s", why.text);
+    CHECK(entries(inside("fast")) == 2 && !system(line), "the first is as it was");
+    CHECK(!sluice_container_open(&c, path, SLUICE_CONTAINER_READ, bindings, &why), "%s", why.text);
+    CHECK(!visit(c->manifest, c->member, false) && !sluice_container_close(c), "a copy can be read");
+    refused(path, SLUICE_CONTAINER_WRITE, bindings, -EPERM, "is a copy, and its subfiles on fast belong to another");
+    CHECK(entries(path) == 2, "no lock stays");
+    CHECK(sluice_container_delete(path, bindings, &why) == -EPERM && strstr(why.text, "copy"), "%s", why.text);
+    CHECK(entries(path) == 2 && entries(inside("fast")) == 2, "nothing is deleted");
+
+    /* The one that was copied is renamed, and stays the owner. */
+    CHECK(!rename(inside("a.sluice"), inside("z.sluice")) && !rename(path, inside("a.sluice")));
+    CHECK(!sluice_container_open(&c, inside("z.sluice"), SLUICE_CONTAINER_WRITE, bindings, &why), "%s", why.text);
+    CHECK(!visit(c->manifest, c->member, false) && !sluice_container_close(c), "after a rename");
+    refused(inside("a.sluice"), SLUICE_CONTAINER_WRITE, bindings, -EPERM, ".owner there");
+    /* Someone says that the copy is to be the owner. */
+    CHECK(!unlink(owner) && !open_at(&c, SLUICE_CONTAINER_WRITE) && !sluice_container_close(c));
+    refused(inside("z.sluice"), SLUICE_CONTAINER_WRITE, bindings, -EPERM, "is a copy");
+    static const char *const nonsense[] = {"", "x", "1", "1 2"};
+    for (int i = 0; i < 4; i++) {
+        write_text(owner, nonsense[i]);
+        refused(inside("a.sluice"), SLUICE_CONTAINER_WRITE, bindings, -EBADMSG, "is damaged; remove it");
+    }
+    CHECK(!unlink(owner) && !sluice_container_delete(inside("a.sluice"), bindings, &why), "%s", why.text);
+    CHECK(entries(inside("fast")) == 0, "the owner has deleted all");
+    remove_tree(inside("z.sluice"));
     sluice_manifest_free(m);
+}
+
+/* A copy whose next generation would have the names of the first one's present subfiles on a target. */
+static void copied_twice(void) {
+    sluice_manifest *m = manifest("block:2", ".", NULL), *next;
+    sluice_container *c = NULL;
+    sluice_reason why;
+    char line[1000], path[400];
+    snprintf(path, sizeof path, "%s", inside("b.sluice"));
+    snprintf(line, sizeof line, "cp -r %s %s", inside("a.sluice"), path);
+    CHECK(!sluice_container_create(inside("a.sluice"), m, bindings, &why) && !system(line), "%s", why.text);
+    if (open_at(&c, SLUICE_CONTAINER_WRITE)) return;
+    next = manifest("block:2", "fast", c->manifest);
+    CHECK(!sluice_container_begin(c, next, &why) && !sluice_container_publish(c, next, &why), "%s", why.text);
+    CHECK(!visit(c->manifest, c->member, true) && !sluice_container_close(c), "the first is on fast now");
+    const int there = entries(inside("fast"));
+    CHECK(!sluice_container_open(&c, path, SLUICE_CONTAINER_WRITE, bindings, &why), "%s", why.text);
+    next = manifest("block:2", "fast", c->manifest);
+    CHECK(sluice_container_begin(c, next, &why) == -EPERM, "%s", why.text);
+    sluice_manifest_free(next);
+    CHECK(!sluice_container_close(c) && entries(inside("fast")) == there, "its subfiles are still there");
+    CHECK(!open_at(&c, SLUICE_CONTAINER_READ) && !visit(c->manifest, c->member, false) && !sluice_container_close(c));
+    CHECK(!sluice_container_delete(inside("a.sluice"), bindings, &why), "%s", why.text);
+    remove_tree(path);
+    sluice_manifest_free(m);
+}
+
+/* Targets without a subfile need not be bound. */
+static void unused(void) {
+    sluice_manifest *m = manifest("block:2", ".,fast,nowhere", NULL), *next;
+    sluice_container *c = NULL;
+    sluice_reason why;
+    CHECK(!sluice_container_create(container_path, m, bindings, &why), "%s", why.text);
+    CHECK(!open_at(&c, SLUICE_CONTAINER_WRITE));
+    next = manifest("single", "slow,nowhere", c->manifest);
+    CHECK(!sluice_container_begin(c, next, &why), "%s", why.text);
+    CHECK(!access(inside("a.sluice/moving"), F_OK), "the targets of both are noted");
+    CHECK(!sluice_container_publish(c, next, &why), "%s", why.text);
+    CHECK(entries(inside("slow")) == 2 && entries(inside("fast")) == 0 && entries(container_path) == 2, "files");
+    CHECK(!sluice_container_close(c) && !sluice_container_delete(container_path, bindings, &why), "%s", why.text);
+    CHECK(entries(inside("slow")) == 0, "files are left");
+    sluice_manifest_free(m);
+}
+
+/* A lock that is given back just when it is looked at is no damaged one. */
+static void fleeting(void) {
+    sluice_reason why = {0};
+    const int folder = open(scratch, O_RDONLY | O_DIRECTORY);
+    CHECK(!sluice_claim_take(folder, scratch, &why), "%s", why.text);
+    sluice_sys_fault(2, ENOENT); /* it is there, then not, then there again */
+    CHECK(sluice_claim_take(folder, scratch, &why) == -EBUSY && strstr(why.text, "is being written by"), "%s",
+          why.text);
+    sluice_sys_fault(1, ENOENT);
+    CHECK(sluice_claim_ask(folder, scratch, &why) == 0);
+    sluice_sys_fault(0, 0);
+    CHECK(!sluice_claim_drop(folder));
+    close(folder);
 }
 
 static void count(void *arg, const char *target, const char *name) {
@@ -246,11 +395,13 @@ static void leftovers(void) {
     CHECK(!sluice_container_clean(c, true, NULL, NULL, &why), "%s", why.text);
     n = 0;
     CHECK(!sluice_container_clean(c, false, count, &n, &why) && n == 0, "%d are left", n);
-    CHECK(!sluice_container_close(c) && entries(inside("a.sluice")) == 2 + 7 && entries(inside("fast")) == 2, "others");
+    CHECK(!sluice_container_close(c) && entries(inside("a.sluice")) == 2 + 7 && entries(inside("fast")) == 3, "others");
     remove_tree(inside("a.sluice"));
     snprintf(name, sizeof name, "fast/%s.1.1", m->uuid);
     unlink(inside(name));
     unlink(inside("fast/2.1"));
+    snprintf(name, sizeof name, "fast/%s.owner", m->uuid);
+    unlink(inside(name));
     sluice_manifest_free(m);
 }
 
@@ -293,9 +444,16 @@ static void targets(void) {
 int main(void) {
     make_scratch();
     life();
+    sums_block = 512;
+    life();
+    sums();
+    sums_block = 0;
     locks();
     odd();
     copied();
+    copied_twice();
+    unused();
+    fleeting();
     leftovers();
     targets();
     remove_tree(scratch);

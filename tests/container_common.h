@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 static char scratch[64], bindings[512], container_path[100];
+static int64_t sums_block; /* of checksums; 0: none */
 
 static inline const char *inside(const char *name) {
     static char path[4][400];
@@ -60,6 +61,7 @@ static inline sluice_manifest *manifest(const char *layout, const char *targets,
     sluice_manifest *m = NULL;
     sluice_reason why = {0};
     CHECK(!sluice_manifest_make(&m, &d, layout, targets, before, &why), "%s", why.text);
+    CHECK(m && !sluice_manifest_checksum(m, sums_block, &why), "%s", why.text);
     return m;
 }
 

@@ -19,11 +19,35 @@ static void make(int i, chance *r) {
     snprintf(d.type, sizeof d.type, "V%lld", (long long)d.shape.elem);
     snprintf(folder, sizeof folder, "%d.sluice", i);
     CHECK(!sluice_manifest_make(&m, &d, made[i].text, targets[i % 4], NULL, &why), "%s", why.text);
+    CHECK(m && !sluice_manifest_checksum(m, i % 3 ? (int64_t)512 << i % 4 : 0, &why), "%s", why.text);
     CHECK(m && !sluice_container_create(inside(folder), m, bindings, &why), "%s", why.text);
     CHECK(m && !sluice_container_open(&c, inside(folder), SLUICE_CONTAINER_WRITE, bindings, &why), "%s", why.text);
     CHECK(c && !visit(c->manifest, c->member, true), "%s", made[i].text);
     CHECK(!sluice_container_close(c), "close");
     sluice_manifest_free(m);
+}
+
+/* The reader compares checksums, too. */
+static void damage(const char *source) {
+    int i = 0;
+    while (i % 3 == 0 || made[i].length == 0) i++;
+    const int owner = made[i].owner[0];
+    char folder[40], file[500];
+    sluice_container *c = NULL;
+    sluice_reason why = {0};
+    snprintf(folder, sizeof folder, "%d.sluice", i);
+    CHECK(!sluice_container_open(&c, inside(folder), SLUICE_CONTAINER_READ, bindings, &why), "%s", why.text);
+    if (!c) return;
+    const char *target = c->manifest->target[c->manifest->place[owner]].text;
+    snprintf(file, sizeof file, "%s/%s", inside(*target == '.' ? folder : target),
+             sluice_manifest_name(c->manifest, owner).text);
+    sluice_container_close(c);
+    FILE *f = fopen(file, "r+b");
+    CHECK(f && !fseek(f, (long)made[i].off[0], SEEK_SET) && fputc(value(0) ^ 64, f) != EOF && !fclose(f));
+    char line[1000];
+    snprintf(line, sizeof line, "python3 %s/tests/naive_reader.py -t fast=%s -t slow=%s %s >/dev/null 2>&1",
+             source ? source : ".", inside("fast"), inside("slow"), inside(folder));
+    CHECK(system(line) != 0, "the reader sees no damage");
 }
 
 int main(void) {
@@ -51,6 +75,7 @@ int main(void) {
                 break;
             }
     CHECK(python && getc(python) == EOF && !pclose(python), "the reader fails");
+    damage(source);
     remove_tree(scratch);
     return verdict();
 }

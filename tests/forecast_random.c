@@ -1,7 +1,8 @@
 /* ranks: 1 2 3 4 */
 /* forecast_random.c: a collective call does what was foretold: way, calls, bytes, prereads, rounds, messages,
  * descriptions and memory of each process, for random sections, ways, divisions, nodes and limits of memory, in one
- * file and in subfiles. */
+ * file and in subfiles; also where the sets are too complex for a limit of work, at any step of the call, and where
+ * everyone's request is known beforehand. */
 #include "array/array.h"
 #include "io/predict.h"
 #include "sluice_mpi.h"
@@ -14,7 +15,10 @@ enum { MAX_DIMS = 3, MAX_SUBFILES = 9, PAGE = 4096, ROOM = 8 << 20 };
 static uint64_t seed;
 static int64_t step;
 static unsigned char *buf;
-static struct { int64_t two_phase, own, mapped, conflicts, prereads, messages, many_rounds, layouts; } seen;
+static struct {
+    int64_t two_phase, own, mapped, conflicts, prereads, messages, many_rounds, layouts, refused;
+    int64_t early, unplanned, given_up; /* too complex: to settle who writes what, to plan, to go on */
+} seen;
 
 static void same(const char *what, int64_t foretold, int64_t done) {
     if (foretold != done) fail("%s: %lld, foretold %lld", what, (long long)done, (long long)foretold);
@@ -42,6 +46,7 @@ static void compare(const sluice_counts *f, const sluice_counts *was, const slui
 
 static void draw_way(chance *c, sluice_array *a) {
     draw_together(&a->collective->together, c, size);
+    a->collective->together.refuse_conflicts = chance_once_in(c, 6);
     a->io.no_map = chance_once_in(c, 2);
     a->io.method = (sluice_method)chance_draw(c, 0, 4);
 }
@@ -88,55 +93,93 @@ static sluice_prospect look(sluice_array *a, bool write, wishes *w) {
                                        .slab = e.slab,
                                        .subfiles = e.subfiles},
                              .own = sluice_io_choose(&a->io, write),
-                             .request = w->wanted,
-                             .first = a->layout ? w->first : NULL,
-                             .part = a->layout ? w->part : NULL,
+                             .first = w->first,
+                             .part = w->part,
                              .cached = w->cached,
                              .mapped = a->io.method == SLUICE_MAPPED};
 }
 
+/* A call: what this process asks for, how much work sets may be, and whether all know all requests. */
+typedef struct call {
+    bool write, known;
+    const sluice_range *mine;
+    int64_t limit;
+} call;
+
+static int tell(void *arg, int r, sluice_set *out, sluice_reason *why) {
+    return sluice_pass(why, sluice_set_copy(out, &((const sluice_set *)arg)[r]));
+}
+
 /* Foretells a call, makes it and compares. */
-static void foretell(sluice_array *a, bool write, wishes *w, const sluice_range *mine, int64_t *room) {
-    sluice_forecast f;
+static void foretell(sluice_array *a, wishes *w, call x, int64_t *room) {
+    sluice_forecast f = {0};
     sluice_counts was, is;
-    sluice_reason why;
-    sluice_prospect p = look(a, write, w);
-    int err = sluice_forecast_make(&f, &p, &why);
-    must(err ? sluice_errmsg_set(&why) : 0, "forecast");
+    sluice_reason why, foretold;
+    sluice_request r;
+    const sluice_part part = {.range = x.mine, .buf = buf};
+    sluice_prospect p = look(a, x.write, w);
+    const sluice_known known = {tell, w->wanted, 1};
+    if (x.known) p.known = &known;
+    must(sluice_bind(&r, a, x.write, &part, 1, &why), "bind");
     sluice_count(a, &was);
-    must(write ? sluice_write_all(a, mine, buf) : sluice_read_all(a, mine, buf), "call");
+    sluice_work_limit_set(x.limit);
+    int err = sluice_forecast_make(&f, &p, &foretold),
+        done = sluice_all_run(a, x.write, a->layout ? r.pieces.part : r.part, a->layout ? r.pieces.n : r.n,
+                              x.known ? &known : NULL, true, 0, &why);
+    sluice_work_limit_set(INT64_MAX);
     sluice_count(a, &is);
-    compare(&f.of[rank].counts, &was, &is);
-    *room = sluice_max(*room, f.of[rank].memory && f.two_phase ? f.of[rank].memory : 0);
-    same("memory", (*room + PAGE - 1) / PAGE * PAGE, a->collective->group->reserved[SLUICE_AREA_DATA]);
-    for (int r = 0; r < size; r++) {
-        seen.mapped += f.of[r].counts.mapped_read + f.of[r].counts.mapped_written > 0;
-        seen.prereads += f.of[r].counts.preread > 0;
-        seen.messages += f.of[r].counts.messages;
-        sluice_set_free(&w->wanted[r]);
-        sluice_split_free(&w->pieces[r]);
+    sluice_bind_free(&r);
+    same("result", err, done);
+    if (done != err) fail("%s; foretold: %s", done ? why.text : "", err ? foretold.text : "");
+    if (!err) compare(&f.of[rank].counts, &was, &is);
+    int64_t reserved = a->collective->group->reserved[SLUICE_AREA_DATA];
+    if (!err && f.two_phase) *room = sluice_max(*room, f.of[rank].memory);
+    if (!err && !f.complex) same("memory", (*room + PAGE - 1) / PAGE * PAGE, reserved);
+    *room = reserved;
+    for (int i = 0; i < size; i++) {
+        seen.mapped += !err && f.of[i].counts.mapped_read + f.of[i].counts.mapped_written > 0;
+        seen.prereads += !err && f.of[i].counts.preread > 0;
+        seen.messages += err ? 0 : f.of[i].counts.messages;
+        sluice_set_free(&w->wanted[i]);
+        sluice_split_free(&w->pieces[i]);
     }
     seen.two_phase += f.two_phase;
     seen.own += !f.two_phase;
     seen.conflicts += f.conflict;
     seen.many_rounds += f.plan.rounds > 1;
+    seen.refused += err == SLUICE_E_SHARED;
+    seen.given_up += err == SLUICE_E_COMPLEX;
+    seen.early += f.complex && !f.of[0].counts.plans;
+    seen.unplanned += f.complex && f.of[0].counts.plans;
     sluice_forecast_free(&f);
     sluice_collective_forget(a->collective);
     step++;
 }
 
+/* Combs of different steps, whose common teeth have no simple pattern. */
+static void draw_comb(sluice_range *range, chance *c, const sluice_shape *s) {
+    for (int d = 0; d < s->ndims; d++) {
+        const int64_t stride = chance_draw(c, 1, sluice_max(1, sluice_min(s->dim[d] / 3, 400))),
+                      start = chance_draw(c, 0, sluice_min(stride, s->dim[d]) - 1);
+        range[d] = (sluice_range){start, (s->dim[d] - start - 1) / stride + 1, stride};
+    }
+}
+
 static void one_call(chance *c, sluice_array *a, int64_t *room) {
     sluice_range range[MAX_RANKS][MAX_DIMS];
     wishes w = {0};
-    bool write = chance_once_in(c, 2), alike = chance_once_in(c, 5);
+    call x = {.write = chance_once_in(c, 2), .known = chance_once_in(c, 4), .mine = range[rank], .limit = INT64_MAX};
+    bool alike = chance_once_in(c, 5);
+    if (chance_once_in(c, 2)) x.limit = chance_once_in(c, 2) ? 0 : chance_low(c, 1, 200);
+    bool combs = x.limit < INT64_MAX && chance_once_in(c, 2);
     snprintf(doing, sizeof doing, "seed %llu, step %lld", (unsigned long long)seed, (long long)step);
     watch();
     for (int r = 0; r < size; r++) {
-        draw_section(range[r], c, &a->desc.shape);
+        (combs ? draw_comb : draw_section)(range[r], c, &a->desc.shape);
         if (alike) memcpy(range[r], range[0], sizeof range[r]);
         must(sluice_set_section(&w.wanted[r], &a->desc.shape, range[r], NULL), "section");
     }
-    foretell(a, write, &w, range[rank], room);
+    foretell(a, &w, x, room);
 }
 
 /* Brings all of the file into the mapping, so that it does not matter how often it is asked whether it is there. */
@@ -211,7 +254,7 @@ static void many_pieces(void) {
         const sluice_range *range = i % 2 ? &some : &all;
         wishes w = {0};
         for (int r = 0; r < size; r++) must(sluice_set_section(&w.wanted[r], &a->desc.shape, range, NULL), "section");
-        foretell(a, i > 1, &w, range, &room);
+        foretell(a, &w, (call){.write = i > 1, .mine = range, .limit = INT64_MAX}, &room);
     }
     must(sluice_close(a), "close");
     MPI_Barrier(MPI_COMM_WORLD);
@@ -234,12 +277,16 @@ int main(int argc, char **argv) {
     if (size > 3) session(&c, size, steps / 4, false);
     many_pieces();
     same("memory that is not given back", 0, sluice_mem_live() - live);
+    if (size > 1 && steps >= 60 && (!seen.early || !seen.unplanned)) fail("nothing was too complex");
     if (rank == 0)
         printf(
             "%lld calls two-phase, %lld own; %lld mapped, %lld conflicts, %lld prereads, %lld messages, %lld of many "
-            "rounds; %lld containers\n",
+            "rounds; %lld containers\n%lld conflicts refused; too complex: %lld before a plan, %lld for a plan, %lld "
+            "at "
+            "all\n",
             (long long)seen.two_phase, (long long)seen.own, (long long)seen.mapped, (long long)seen.conflicts,
-            (long long)seen.prereads, (long long)seen.messages, (long long)seen.many_rounds, (long long)seen.layouts);
+            (long long)seen.prereads, (long long)seen.messages, (long long)seen.many_rounds, (long long)seen.layouts,
+            (long long)seen.refused, (long long)seen.early, (long long)seen.unplanned, (long long)seen.given_up);
     chance_free(&c);
     free(buf);
     return together_end();

@@ -218,10 +218,49 @@ static void allocations(void) {
     }
 }
 
+/* What making a layout of that text costs, in seconds of the processor; the least of some tries. */
+static double cost(const char *text, int64_t bytes) {
+    const sluice_shape row = {.ndims = 1, .elem = 1, .dim = {bytes}};
+    double least = 1e9;
+    for (int i = 0; i < 3; i++) {
+        struct timespec from, to;
+        sluice_layout *l = NULL;
+        sluice_reason why = {0};
+        clock_gettime(CLOCK_THREAD_CPUTIME_ID, &from);
+        CHECK(!sluice_layout_parse(&l, &row, text, &why), "%s", why.text);
+        clock_gettime(CLOCK_THREAD_CPUTIME_ID, &to);
+        sluice_layout_free(l);
+        const double took = (double)(to.tv_sec - from.tv_sec) + 1e-9 * (double)(to.tv_nsec - from.tv_nsec);
+        if (took < least) least = took;
+    }
+    return least;
+}
+
+/* Eight times as many subfiles cost eight times as much, not sixty-four times. */
+static void linear(void) {
+    enum { FEW = 700, MANY = 8 * FEW };
+    char *text = malloc(SLUICE_MAX_LAYOUT_TEXT + 1);
+    for (int kind = 0; text && kind < 2; kind++) {
+        double took[2];
+        for (int k = 0; k < 2; k++) {
+            const int n = k ? MANY : FEW;
+            char *end = text + sprintf(text, kind ? "hpf:genblock(" : "falls:0:");
+            for (int i = 0; i < n; i++)
+                end += kind ? sprintf(end, "%s1", i ? "," : "") : sprintf(end, "%s%d-%d", i ? ";" : "", i, i);
+            if (kind) sprintf(end, ")@%d", n);
+            CHECK(strlen(text) <= SLUICE_MAX_LAYOUT_TEXT, "%zu bytes", strlen(text));
+            took[k] = cost(text, n);
+        }
+        CHECK(took[1] < 24 * took[0], "%.8s: %d subfiles take %g s, %d take %g", text, FEW, took[0], MANY, took[1]);
+    }
+    free(text);
+}
+
 int main(void) {
     errors();
     hostile();
     large();
+    linear();
     paper();
     allocations();
     return verdict();

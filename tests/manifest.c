@@ -20,6 +20,7 @@ static const char good[] =
     "  \"order\": \"C\",\n"
     "  \"type\": \"float32\",\n"
     "  \"byte_order\": \"little\",\n"
+    "  \"checksum_block\": 4096,\n"
     "  \"layout\": \"rows:3\",\n"
     "  \"targets\": [\".\", \"fast\"],\n"
     "  \"subfiles\": [\n"
@@ -95,9 +96,15 @@ static void lies(void) {
     change("\"version\"", "1,", "1, \"requires\": [7],", f, "not a string");
     change("\"version\"", "1,", "1, \"requires\": \"crc32c\",", f, "not a list");
     change("\"version\"", "1,", "1, \"requires\": [],", 0, "");
-    change("\"version\"", "1,", "1, \"checksum_block\": 4096,", v, "it has checksums");
-    change("\"version\"", "1,", "1, \"checksum_block\": 0,", 0, "");
-    change("\"version\"", "1,", "1, \"checksum_block\": \"x\",", f, "not a whole number");
+    change("\"checksum_block\"", "4096", "512", 0, "");
+    change("\"checksum_block\"", "4096", "16777216", 0, "");
+    change("\"checksum_block\"", "4096", "256", f, "a power of two from 512 to 16M");
+    change("\"checksum_block\"", "4096", "33554432", f, "a power of two from 512 to 16M");
+    change("\"checksum_block\"", "4096", "4097", f, "a power of two from 512 to 16M");
+    change("\"checksum_block\"", "4096", "-4096", f, "at least 0");
+    change("\"checksum_block\"", "4096", "\"x\"", f, "not a whole number");
+    change("\"checksum_block\"", "\n", "\n\"checksum_block\": 4096,\n", f, "duplicate");
+    change("\"byte_order\"", "  \"checksum_block\": 4096,\n", "", 0, "");
     change("\"version\"", "1,", "1, \"comment\": {\"by\": [\"someone\"]},", 0, "");
     change("\"uuid\"", "0123", "0123\\u0000", f, "");
     change("\"uuid\"", "0123456789abcdef0", "123456789abcdef0", f, "\"uuid\" is not 32 digits");
@@ -225,8 +232,13 @@ static void numbers(void) {
             const int n = snprintf(text, sizeof text, "%.*s%s%s", (int)(c - good), good, extreme[i].text, c + len);
             /* A version from the future is a case of its own; all else contradicts the rest. */
             const bool version = c - good < 40 && *extreme[i].text != '-' && *extreme[i].text != '0';
+            const bool without = !strncmp(c, "4096", 4) && !strcmp(extreme[i].text, "0");
             snprintf(name, sizeof name, "byte %d -> %s", (int)(c - good), extreme[i].text);
-            judge(name, text, (size_t)n, extreme[i].error || !version ? SLUICE_E_FORMAT : SLUICE_E_VERSION, "");
+            judge(name, text, (size_t)n,
+                  without                        ? 0
+                  : extreme[i].error || !version ? SLUICE_E_FORMAT
+                                                 : SLUICE_E_VERSION,
+                  "");
         }
         c += len - 1;
     }
@@ -269,12 +281,13 @@ static sluice_desc array(const char *type, const char *descr, int swapped) {
 }
 
 /* What is written is read as the same, and written again is the same bytes. */
-static void again(const sluice_desc *d, const char *layout, const char *targets) {
+static void again(const sluice_desc *d, const char *layout, const char *targets, int64_t checksum) {
     sluice_manifest *m = NULL, *r = NULL, *next = NULL;
     char *text = NULL, *twice = NULL;
     int64_t len = 0, len2 = 0;
     sluice_reason why = {0};
     CHECK(!sluice_manifest_make(&m, d, layout, targets, NULL, &why), "%s", why.text);
+    CHECK(m && !sluice_manifest_checksum(m, checksum, &why), "%s", why.text);
     CHECK(m && !sluice_manifest_format(m, &text, &len, &why), "%s", why.text);
     CHECK(text && !sluice_manifest_parse(&r, text, len, &why), "%s", why.text);
     CHECK(r && !sluice_manifest_format(r, &twice, &len2, &why), "%s", why.text);
@@ -285,6 +298,7 @@ static void again(const sluice_desc *d, const char *layout, const char *targets)
         CHECK(r->desc.format == SLUICE_RAW && r->desc.shape.header == 0, "%s", layout);
         for (int i = 0; i < r->layout->n; i++) CHECK(r->place[i] == i % r->ntargets, "%s", layout);
         CHECK(!sluice_manifest_make(&next, &m->desc, "single", "fast", m, &why), "%s", why.text);
+        CHECK(r->checksum == checksum && next && next->checksum == checksum, "%s", layout);
         CHECK(next && next->generation == 2 && !strcmp(next->uuid, m->uuid), "next generation");
     }
     if (len < 4000) keep(layout, text, (size_t)len);
@@ -298,12 +312,12 @@ static void again(const sluice_desc *d, const char *layout, const char *targets)
 static void written(void) {
     const sluice_desc plain = array("float64", "", 0), other = array("int16", "", 1), text = array("S3", "", 0),
                       record = array("", "[(\"it's \\\\ \xc3\xa4\", '<f4'), ('n', '>i8', (2,))]", 0);
-    again(&plain, "single", NULL);
-    again(&other, "striped:64K:7", "fast,slow,.");
-    again(&text, "tiles:4x4:3", ".");
-    again(&record, "hpf:block,cyclic(2),*@2x2", "");
-    again(&plain, "falls:3:{(0,3,8,2,{(0,0,2,2)}),1-1};{3-7,9-9,11-11};{12-12,\t\n (13,13,1,1)}", "a,b");
-    again(&plain, "striped:1:65536", "a23456789012345678901234567890123456789012345678901234567890123");
+    again(&plain, "single", NULL, 0);
+    again(&other, "striped:64K:7", "fast,slow,.", 65536);
+    again(&text, "tiles:4x4:3", ".", 512);
+    again(&record, "hpf:block,cyclic(2),*@2x2", "", 0);
+    again(&plain, "falls:3:{(0,3,8,2,{(0,0,2,2)}),1-1};{3-7,9-9,11-11};{12-12,\t\n (13,13,1,1)}", "a,b", 16 << 20);
+    again(&plain, "striped:1:65536", "a23456789012345678901234567890123456789012345678901234567890123", 4096);
     static const struct {
         const char *layout, *targets;
         int error;

@@ -15,7 +15,7 @@ enum { LEAST = 64 << 10 };
 typedef struct side {
     bool container;
     layout_case c;
-    int64_t header;
+    int64_t header, checksum; /* bytes of a block; 0: none */
     char path[96];
 } side;
 
@@ -78,6 +78,7 @@ static void draw_side(side *s, chance *c, const char *suffix) {
     s->container = !chance_once_in(c, 4);
     s->header = s->container || chance_once_in(c, 2) ? 0 : chance_draw(c, 1, 300);
     snprintf(s->path, sizeof s->path, "%s.%s%s", path, suffix, s->container ? ".sluice" : "");
+    s->checksum = s->container && chance_once_in(c, 3) ? (int64_t)512 << chance_low(c, 0, 7) : 0;
     case_draw_layout(&s->c, c);
     case_deal(&s->c);
 }
@@ -91,7 +92,25 @@ static void remove_side(const side *s) {
 }
 
 static sluice_options options_of(const side *s) {
-    return (sluice_options){.size = sizeof(sluice_options), .layout = s->container ? s->c.text : NULL};
+    return (sluice_options){
+        .size = sizeof(sluice_options), .layout = s->container ? s->c.text : NULL, .checksum = s->checksum};
+}
+
+/* So that it gets its checksums. */
+static void write_through(sluice_array *a) {
+    static unsigned char all[CASE_BYTES];
+    bool in;
+    for (int64_t x = 0; x < from.c.length; x++) all[x] = value(&from.c.shape, x, &in);
+    must(sluice_write(a, NULL, all), "fill the source");
+}
+
+/* What has checksums can be read. */
+static void read_through(const side *s) {
+    static unsigned char all[CASE_BYTES];
+    sluice_array *a;
+    must(sluice_open(&a, s->path, SLUICE_READ, NULL, NULL), "open again");
+    must(sluice_read(a, NULL, all), "read again");
+    must(sluice_close(a), "close again");
 }
 
 static void make_source(void) {
@@ -101,8 +120,9 @@ static void make_source(void) {
     for (int k = 0; k < SLUICE_MAX_DIMS; k++) box[k] = (sluice_range){0, INT64_MAX, 1};
     if (rank == 0) {
         must(sluice_create(&a, from.path, &d, &o), "create the source");
+        if (from.checksum) write_through(a);
         must(sluice_close(a), "close the source");
-        if (visit(&from, true)) fail("cannot fill the source");
+        if (visit(&from, !from.checksum)) fail("cannot fill the source");
     }
     meet();
 }
@@ -162,6 +182,7 @@ static void one_case(uint64_t seed) {
     must(sluice_close(src), "close");
     must(sluice_close(dst), "close");
     if (rank == 0 && visit(&to, false)) fail("wrong bytes");
+    if (rank == 0 && to.checksum) read_through(&to);
     for (int k = 0; k < SLUICE_MAX_DIMS; k++) box[k] = (sluice_range){0, INT64_MAX, 1};
     if (rank == 0 && visit(&from, false)) fail("the source has changed");
     meet();

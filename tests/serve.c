@@ -332,6 +332,53 @@ static void bad_messages(void) {
     tear(&w);
 }
 
+/* A client asks for much, again and again, and takes no answer until the others are done: they are served all the same.
+ */
+static void deaf(void) {
+    enum { TIMES = 20, MUCH = 1 << 20 };
+    const scene sc = {1, false, true, true, 32 << 20};
+    world w;
+    sluice_file *f = NULL;
+    sluice_view *v = NULL;
+    build(&w, &sc, MUCH);
+    CHECK(!sluice_file_create_all(&f, &w.s, &w.p, w.path, &w.o), "%s", sluice_errmsg());
+    if (rank > 0) CHECK(!sluice_view_set(&v, f, &(sluice_element){&w.set[0], w.p.period, 0}), "%s", sluice_errmsg());
+    if (rank == 1) {
+        static MPI_Request sent[TIMES];
+        unsigned char *answer = malloc(sizeof(sluice_message) + MUCH);
+        const MPI_Comm comm = f->service->group->comm;
+        const sluice_message m = {
+            .magic = SLUICE_MESSAGE_MAGIC, .question = SLUICE_ASK_READ, .view = v->id[0], .hi = MUCH, .n = MUCH};
+        for (int i = 0; i < TIMES; i++) MPI_Isend(&m, (int)sizeof m, MPI_BYTE, 0, SLUICE_TAG_QUESTION, comm, &sent[i]);
+        for (int r = 2; r < size; r++) { /* the others are done */
+            MPI_Request done;
+            MPI_Irecv(NULL, 0, MPI_BYTE, r, 9, MPI_COMM_WORLD, &done);
+            rest(&done);
+        }
+        for (int i = 0; i < TIMES; i++) {
+            MPI_Request r;
+            MPI_Irecv(answer, (int)sizeof m + MUCH, MPI_BYTE, 0, SLUICE_TAG_ANSWER, comm, &r);
+            rest(&r);
+            rest(&sent[i]);
+            CHECK(!((sluice_message *)(void *)answer)->error && ((sluice_message *)(void *)answer)->n == MUCH);
+        }
+        free(answer);
+    } else if (rank > 1) {
+        unsigned char data[100], back[100];
+        for (int turn = 0; turn < 5; turn++) {
+            for (int i = 0; i < 100; i++) data[i] = byte_of(i, turn + rank);
+            CHECK(!sluice_view_write(v, 100 * rank, 100, data), "%s", sluice_errmsg());
+            CHECK(!sluice_view_read(v, 100 * rank, 100, back) && !memcmp(data, back, 100), "%s", sluice_errmsg());
+        }
+        MPI_Request done;
+        MPI_Isend(NULL, 0, MPI_BYTE, 1, 9, MPI_COMM_WORLD, &done);
+        rest(&done);
+    }
+    sluice_view_free(v);
+    CHECK(!sluice_file_close(f), "%s", sluice_errmsg());
+    tear(&w);
+}
+
 /* ---- Faults ---------------------------------------------------------------------------------------------------- */
 
 /* One server, whose n-th call to its store fails. Clients write, one after the other, and sync: the one whose write
@@ -517,6 +564,7 @@ int main(int argc, char **argv) {
     bounded();
     own_reads();
     bad_messages();
+    deaf();
     late_errors(true);
     late_errors(false);
     const int64_t step = size > 3 ? 5 : 1; /* opening takes many processes on few cores a while */

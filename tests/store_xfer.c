@@ -1,7 +1,8 @@
 /* ranks: 1 */
 /* store_xfer: what sluice_store_xfer() makes of a store that says what it is told to: short transfers, interruptions,
- * errors, more pieces and bytes than one call takes. */
+ * errors, more pieces and bytes than one call takes; the same in two halves, with all of that happening in between. */
 #include "store_common.h"
+#include "support/late.h"
 #include <limits.h>
 
 typedef struct fake {
@@ -37,11 +38,93 @@ static int fake_wait(sluice_store *s, sluice_req *req, int n) {
     return ((fake *)s)->wait_error;
 }
 static int64_t fake_size(sluice_store *s) { return ((fake *)s)->size; }
-static const sluice_store_ops fake_ops = {.submit = fake_submit, .wait = fake_wait, .size = fake_size};
+static int fake_close(sluice_store *s) {
+    (void)s;
+    return 0;
+}
+static const sluice_store_ops fake_ops = {
+    .submit = fake_submit, .wait = fake_wait, .size = fake_size, .close = fake_close};
 static fake make_fake(int64_t r0, int64_t r1, int64_t r2) {
     return (fake){{.ops = &fake_ops, .facts.depth = 64, .name = (char *)(uintptr_t) "fake"},
                   .size = INT64_MAX,
                   .script = {r0, r1, r2, INT64_MAX, INT64_MAX, INT64_MAX, INT64_MAX, INT64_MAX}};
+}
+
+static int xfer(fake *f, bool write, sluice_req *req, int n, int64_t *moved, sluice_reason *why) {
+    return sluice_store_xfer(&f->s, write, req, n, moved, why);
+}
+
+/* A transfer in two halves by a store that does nothing until it is waited for. */
+static int halves(fake *f, bool write, sluice_req *req, int n, int64_t *moved, sluice_reason *why) {
+    sluice_xfer x;
+    sluice_store *late = NULL;
+    const int64_t live = sluice_mem_live();
+    CHECK(late_open(&late, &f->s, f->s.facts.depth) == 0);
+    int err = sluice_store_begin(&x, late, write, req, n, why);
+    CHECK(err == 0 && f->calls == 0, "%d calls before the end", f->calls);
+    if (!err) err = sluice_store_end(&x, moved, why);
+    CHECK(sluice_store_close(late) == 0 && sluice_mem_live() == live, "memory is not given back");
+    return err;
+}
+
+/* Errors and short results of several requests that are under way together, and of those behind them. */
+static void test_flight(void) {
+    enum { N = 20, LEN = 10, DEPTH = 4 };
+    unsigned char buf[N][LEN];
+    struct iovec v[N];
+    sluice_req req[N];
+    sluice_reason why = {0};
+    int64_t moved = 0;
+    const int64_t rest = INT64_MAX;
+    for (int i = 0; i < N; i++) v[i] = (struct iovec){buf[i], LEN};
+    for (int i = 0; i < N; i++) req[i] = (sluice_req){i * 100, LEN, &v[i], 1, 0};
+
+    /* Short, interrupted: the next round goes on where they stopped. */
+    fake f = make_fake(3, -EINTR, -EAGAIN);
+    f.s.facts.depth = DEPTH;
+    CHECK(halves(&f, false, req, N, &moved, &why) == 0 && moved == N * LEN && f.calls == N + 3, "%d calls", f.calls);
+
+    /* The second of four fails, the first and the third are short: what they moved counts, and nothing more starts. */
+    f = make_fake(3, -EIO, 5);
+    f.s.facts.depth = DEPTH;
+    CHECK(halves(&f, true, req, N, &moved, &why) == -EIO && moved == 18 && f.calls == DEPTH, "%" PRId64, moved);
+    CHECK(why.pos == 100 && !strcmp(why.text, "write fake at byte 100: Input/output error"), "%s", why.text);
+    CHECK(req[0].result == 3 && req[1].result == 0 && req[2].result == 5 && req[3].result == LEN, "results");
+
+    /* Of two errors the first request's is told; a later round may fail, too. */
+    f = make_fake(rest, -ENOSPC, -EIO);
+    f.s.facts.depth = DEPTH;
+    CHECK(halves(&f, true, req, N, &moved, &why) == -ENOSPC && moved == 20 && why.pos == 100, "%s", why.text);
+    f = make_fake(rest, rest, rest);
+    f.s.facts.depth = DEPTH;
+    f.script[DEPTH + 1] = -EIO;
+    CHECK(halves(&f, false, req, N, &moved, &why) == -EIO && moved == 7 * LEN && f.calls == 2 * DEPTH, "second round");
+    CHECK(why.pos == 500, "%s", why.text);
+
+    /* What was submitted has no results, or was refused as a whole. */
+    f = make_fake(rest, rest, rest);
+    f.wait_error = -EIO;
+    CHECK(halves(&f, false, req, N, &moved, &why) == -EIO && moved == 0 && why.pos == 0, "%s", why.text);
+    f = make_fake(rest, rest, rest);
+    f.submit_error = -EIO;
+    CHECK(halves(&f, true, req, N, &moved, &why) == -EIO && moved == 0 && why.pos == 0, "%s", why.text);
+
+    /* Nobody wants to know; after that the store can be used again. */
+    sluice_xfer x;
+    sluice_store *late = NULL;
+    f = make_fake(-EIO, rest, rest);
+    CHECK(late_open(&late, &f.s, DEPTH) == 0);
+    CHECK(sluice_store_begin(&x, late, true, req, N, &why) == 0);
+    CHECK(sluice_store_end(&x, NULL, NULL) == -EIO && f.calls == DEPTH, "abandoned");
+    CHECK(sluice_store_xfer(late, true, req, N, &moved, &why) == 0 && moved == N * LEN, "used again");
+
+    /* What makes no sense is not begun, and nothing is something. */
+    req[7].off = -1;
+    f.calls = 0;
+    CHECK(sluice_store_begin(&x, late, true, req, N, &why) == SLUICE_E_ARGUMENT && f.calls == 0, "negative");
+    CHECK(sluice_store_begin(&x, late, true, req, 0, &why) == 0 && sluice_store_end(&x, &moved, &why) == 0);
+    CHECK(moved == 0 && f.calls == 0, "nothing");
+    CHECK(sluice_store_close(late) == 0);
 }
 
 int main(void) {
@@ -71,12 +154,14 @@ int main(void) {
     static unsigned char buf[ALL];
     sluice_reason why = {0};
     int64_t moved;
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    test_flight();
+    for (size_t k = 0; k < 2 * sizeof cases / sizeof *cases; k++) {
+        const size_t i = k / 2;
         struct iovec v[3] = {{buf, 20}, {buf + 20, 0}, {buf + 20, 80}};
         fake f = make_fake(cases[i].script[0], cases[i].script[1], cases[i].script[2]);
         f.size = cases[i].size;
         sluice_req r = {1000, 100, v, 3, 0};
-        int err = sluice_store_xfer(&f.s, cases[i].write, &r, 1, &moved, &why);
+        int err = (k % 2 ? halves : xfer)(&f, cases[i].write, &r, 1, &moved, &why);
         CHECK(err == cases[i].error && moved == cases[i].moved && r.result == moved && f.calls == cases[i].calls,
               "case %zu: %d, %" PRId64 " moved, %d calls", i, err, moved, f.calls);
         char text[100];

@@ -117,7 +117,8 @@ has 'array     0 x 7 int8' -- info 0.sluice
 # ---- Targets ----
 mkdir one two
 quiet create t.sluice --shape 8x8 --type int16 --layout rows:4 --targets one,two --bind "one=one,two=$PWD/two"
-[ "$(find one two -type f | sed 's/[0-9a-f]\{32\}/U/' | sort | xargs)" = 'one/U.1.0 one/U.1.2 two/U.1.1 two/U.1.3' ] ||
+[ "$(find one two -type f | sed 's/[0-9a-f]\{32\}/U/' | sort | xargs)" = \
+    'one/U.1.0 one/U.1.2 one/U.owner two/U.1.1 two/U.1.3 two/U.owner' ] ||
     fail "targets: $(find one two -type f)"
 bad 2 'target one is bound to no folder' read t.sluice
 bad 2 'target two is bound to no folder' fill t.sluice --iota --bind one=one
@@ -206,6 +207,9 @@ has '"domains": [' '"subfiles": [{"subfile": 0, "target": "one", "first": 0, "en
     -- explain t.sluice --collective write --json --ranks 2 --io-procs 2 --way two-phase --section '[0:4,:];[2:8,:]'
 has 'processes 0 and 1: 32 bytes, the first at byte 0 of subfile 1' \
     -- explain t.sluice --collective write --ranks 2 --section '[0:4,:];[2:8,:]'
+# The last process wants nothing.
+has '"way": "own", "reason": "as told"' '{"process": 1, "asked": 0, "calls_read": 0' \
+    -- explain t.sluice --collective read --json --ranks 2 --way own --section '[0:4,:];[2:2,:]'
 has '"way": "own", "reason": "as told"' '"calls_read": 4, "bytes_read": 128' \
     -- explain t.sluice --collective read --json --ranks 1 --way own --method direct
 has 'block,* on 2 x 1 processes' -- explain t.sluice --dist 'block,*' --grid 2
@@ -245,6 +249,12 @@ if ! [[ ${CFLAGS:-} == *sanitize* ]]; then
     quiet rm w.sluice
 fi
 
+# Foretelling takes no lock: not even who has it is in the way.
+echo 'elsewhere 1 2 2026-01-01T00:00:00Z' >t.sluice/lock
+has 'write' -- explain t.sluice --collective write --ranks 2 --section '[0:4,:];[2:8,:]'
+rm t.sluice/lock
+bad 2 'r.sluice is to be a container' read a.npy -o r.sluice --format raw
+
 # ---- check ----
 quiet check a.sluice t.sluice a.npy
 cp -r a.sluice good.sluice
@@ -261,8 +271,9 @@ rm b.sluice/1.2 && damaged 'subfile 2, 1.2 on target .: No such file or director
 rm b.sluice/1.2 && ln -s 1.0 b.sluice/1.2 && damaged 'subfile 2, 1.2 on target .: not a regular file'
 rm b.sluice/1.2 && mkdir b.sluice/1.2 && damaged 'subfile 2, 1.2 on target .: not a regular file'
 rm b.sluice/manifest.json && damaged 'there is no manifest.json in it'
-mv b.sluice/manifest.json b.sluice/manifest.json.deleted && damaged 'half removed; `sluice rm` removes the rest'
-echo "$(hostname) 99999999 5 2026-01-02T03:04:05Z" >b.sluice/lock
+mv b.sluice/manifest.json b.sluice/manifest.json.deleted && damaged 'half removed; --clean, or `sluice rm`, removes the rest'
+echo "$(hostname) 99999999 5 2026-01-02T03:04:05Z $(cat /proc/sys/kernel/random/boot_id) $(
+    stat -L -c %i /proc/self/ns/pid)" >b.sluice/lock
 damaged "has a stale lock: its writer, process 99999999 on $(hostname | head -c 32) since 2026-01-02T03:04:05Z, is gone; remove lock in it to write"
 : >b.sluice/2.0
 status=1 is 'b.sluice: 2.0 on target . was left behind by a crash; --clean removes it' check b.sluice
@@ -293,11 +304,46 @@ bad 2 'too few arguments' check
 mkdir empty.sluice
 status=1 is 'empty.sluice: there is no manifest.json in it' check empty.sluice
 
+# What is left of a container whose removal was interrupted.
+for left in 'manifest.json lock' 'lock' ''; do
+    for how in 'rm' 'check --clean'; do
+        sluice create h.sluice --shape 4 --type int8 --layout rows:2
+        [[ $left == manifest* ]] && mv h.sluice/manifest.json h.sluice/manifest.json.deleted || rm h.sluice/*
+        if [[ $left == *lock ]]; then # of a process that is gone
+            sh -c 'exec true' &
+            gone=$!
+            wait $gone
+            echo "$(uname -n) $gone 1 2026-01-01T00:00:00Z $(cat /proc/sys/kernel/random/boot_id) $(
+                stat -L -c %i /proc/self/ns/pid)" >h.sluice/lock
+        fi
+        sluice $how h.sluice >out 2>err || fail "$how of what is left ($left): $(cat out err)"
+        [ ! -e h.sluice ] || fail "$how of what is left ($left): $(ls h.sluice)"
+    done
+done
+
+# ---- copies of folders ----
+mkdir there
+quiet create o.sluice --shape 4 --type int8 --layout rows:2 --targets there,. --bind there=$PWD/there
+quiet fill o.sluice --iota --bind there=$PWD/there
+cp -r o.sluice o2.sluice
+is '0 1 2 3' read o2.sluice --bind there=$PWD/there
+bad 1 'o2.sluice is a copy, and its subfiles on there belong to another' fill o2.sluice --iota --bind there=$PWD/there
+bad 1 'o2.sluice is a copy' rm o2.sluice --bind there=$PWD/there
+bad 1 'o2.sluice is a copy' relayout o2.sluice --layout single --bind there=$PWD/there
+cp o2.sluice/1.1 o2.sluice/2.0
+"$SLUICE_BIN" check o2.sluice --clean --bind there=$PWD/there >out 2>err
+[ $? = 1 ] && grep -q 'is a copy' out || fail "check --clean of a copy: $(cat out err)"
+mv o.sluice p.sluice
+quiet fill p.sluice --iota --bind there=$PWD/there
+quiet rm p.sluice --bind there=$PWD/there
+[ -z "$(ls there)" ] || fail "rm left $(ls there)"
+rm -r o2.sluice there
+
 # ---- rm ----
 bad 2 'not a container' rm one
 bad 2 'Not a directory' rm a.npy
 bad 2 'No such file' rm nowhere
-bad 2 'not a container' rm empty.sluice
+quiet rm empty.sluice # all that can be left of a container
 mkdir home && : >home/lock
 bad 2 'not a container' rm home
 quiet rm t.sluice

@@ -154,10 +154,18 @@ static void refusals(void) {
     free_all(set);
 }
 
+/* Flips a bit of subfile 0 of the container. */
+static bool flip(void) {
+    FILE *f = fopen("c.sluice/1.0", "r+b");
+    const int byte = f ? getc(f) : EOF;
+    rewind(f);
+    return byte != EOF && putc(byte ^ 4, f) != EOF && !fclose(f);
+}
+
 /* The bytes of an array in a container, through a view of every third of them, and what lies past its end. */
-static void containers(void) {
+static void containers(int64_t checksum) {
     const sluice_desc d = {.format = SLUICE_RAW, .type = "int32", .shape = {.ndims = 2, .dim = {12, 10}}};
-    const sluice_options o = {.size = sizeof o, .layout = "tiles:5x3:3"};
+    const sluice_options o = {.size = sizeof o, .layout = "tiles:5x3:3", .checksum = checksum};
     enum { BYTES = 480, VIEW = BYTES / 3 };
     sluice_set third = SLUICE_SET_EMPTY;
     sluice_array *a;
@@ -175,6 +183,11 @@ static void containers(void) {
     CHECK(!sluice_file_open_container(&f, "c.sluice", SLUICE_WRITE, NULL), "%s", sluice_errmsg());
     CHECK(sluice_file_open_container(&g, "c.sluice", SLUICE_WRITE, NULL) == -EBUSY && !g, "a second writer");
     CHECK(!sluice_view_set(&v, f, &(sluice_element){&third, 3, 0}));
+    if (checksum) {
+        CHECK(flip() && sluice_view_read(v, 0, VIEW, back) == SLUICE_E_CHECKSUM);
+        CHECK(strstr(sluice_errmsg(), "of subfile 0 on target ."), "%s", sluice_errmsg());
+        CHECK(sluice_view_write(v, 0, VIEW, back) == SLUICE_E_CHECKSUM && flip());
+    }
     CHECK(!sluice_view_read(v, 0, VIEW, back));
     for (int i = 0; i < VIEW; i++) CHECK(back[i] == buf[3 * i + 1], "byte %d", i);
     for (int i = 0; i < VIEW; i++) buf[3 * i + 1] = back[i] = (unsigned char)(i * 5);
@@ -187,6 +200,10 @@ static void containers(void) {
     CHECK(sluice_file_open_container(&g, "none.sluice", SLUICE_READ, NULL) == -ENOENT && !g);
     CHECK(!sluice_open(&a, "c.sluice", SLUICE_READ, NULL, NULL) && !sluice_read(a, NULL, back) && !sluice_close(a));
     CHECK(!memcmp(buf, back, BYTES), "the array is not what was written");
+    if (checksum) {
+        CHECK(!sluice_open(&a, "c.sluice", SLUICE_READ, NULL, NULL) && flip(), "%s", sluice_errmsg());
+        CHECK(sluice_read(a, NULL, back) == SLUICE_E_CHECKSUM && !sluice_close(a) && flip(), "not sealed");
+    }
     for (int64_t n = 1, error = -1; error; n++) {
         sluice_mem_fail_nth(n);
         error = sluice_file_open_container(&g, "c.sluice", SLUICE_READ, NULL);
@@ -197,6 +214,62 @@ static void containers(void) {
     }
     CHECK(!sluice_container_delete("c.sluice", NULL, NULL));
     sluice_set_free(&third);
+}
+
+/* An array without elements is a file without bytes. */
+static void no_bytes(void) {
+    static const char *const layouts[] = {"single", "rows:3", "striped:10:2"};
+    const sluice_desc d = {.type = "int32", .shape = {.ndims = 2, .dim = {0, 10}}};
+    sluice_set one = SLUICE_SET_EMPTY;
+    CHECK(!sluice_set_block(&one, 0, 1));
+    for (int i = 0; i < 3; i++) {
+        const sluice_options o = {.size = sizeof o, .layout = layouts[i]};
+        sluice_array *a;
+        sluice_file *f = NULL;
+        sluice_view *v = NULL;
+        CHECK(!sluice_create(&a, "c.sluice", &d, &o) && !sluice_close(a), "%s", sluice_errmsg());
+        for (int mode = SLUICE_READ; mode <= SLUICE_WRITE; mode++) {
+            CHECK(!sluice_file_open_container(&f, "c.sluice", mode, NULL), "%s: %s", layouts[i], sluice_errmsg());
+            if (!f) break;
+            CHECK(!sluice_view_set(&v, f, &(sluice_element){&one, 1, 0}), "%s", sluice_errmsg());
+            CHECK(!sluice_view_read(v, 0, 0, back) && !sluice_view_expect(v, 0, 0), "%s", sluice_errmsg());
+            CHECK(sluice_view_read(v, 0, 1, back) == SLUICE_E_ARGUMENT, "%s", sluice_errmsg());
+            sluice_view_free(v);
+            CHECK(!sluice_file_close(f));
+        }
+        CHECK(!sluice_container_delete("c.sluice", NULL, NULL));
+    }
+    sluice_set_free(&one);
+}
+
+/* A view whose period has no multiple in common with the length of the array below 2^63. */
+static void long_period(void) {
+    enum { BLOCK = 4, BLOCKS = 5 };
+    const int64_t length = (INT64_C(1) << 33) + 17, period = (INT64_C(1) << 31) - 1, disp = 3;
+    const sluice_desc d = {.type = "uint8", .shape = {.ndims = 1, .dim = {length}}};
+    const sluice_options o = {.size = sizeof o, .layout = "striped:1000003:3"};
+    sluice_set set = SLUICE_SET_EMPTY;
+    sluice_array *a;
+    sluice_file *f = NULL;
+    sluice_view *v = NULL;
+    CHECK(sluice_lcm(length, period) < 0 && !sluice_set_block(&set, 0, BLOCK));
+    CHECK(!sluice_create(&a, "c.sluice", &d, &o) && !sluice_close(a), "%s", sluice_errmsg());
+    CHECK(!sluice_file_open_container(&f, "c.sluice", SLUICE_WRITE, NULL), "%s", sluice_errmsg());
+    CHECK(!sluice_view_set(&v, f, &(sluice_element){&set, period, disp}), "%s", sluice_errmsg());
+    for (int i = 0; i < BLOCK * BLOCKS; i++) buf[i] = (unsigned char)(i + 1);
+    const int n = BLOCK * (int)((length - disp) / period) + 4; /* the last block is whole: 17 + 4 - 3 bytes are left */
+    CHECK(n == BLOCK * BLOCKS && v && !sluice_view_write(v, 0, n, buf), "%s", sluice_errmsg());
+    CHECK(v && sluice_view_write(v, n, 1, buf) == SLUICE_E_ARGUMENT);
+    memset(back, 0, sizeof back);
+    CHECK(v && !sluice_view_read(v, 1, n - 2, back) && !memcmp(back, buf + 1, (size_t)n - 2), "%s", sluice_errmsg());
+    sluice_view_free(v);
+    CHECK(!sluice_file_close(f) && !sluice_open(&a, "c.sluice", SLUICE_READ, NULL, NULL), "%s", sluice_errmsg());
+    for (int i = 0; i < n; i++) {
+        const int64_t x = disp + i / BLOCK * period + i % BLOCK;
+        CHECK(!sluice_read(a, (sluice_range[]){{x, 1, 1}}, back) && *back == i + 1, "byte %" PRId64 ": %d", x, *back);
+    }
+    CHECK(!sluice_close(a) && !sluice_container_delete("c.sluice", NULL, NULL));
+    sluice_set_free(&set);
 }
 
 /* With each of its allocations failing in turn, making a file leaves nothing behind. */
@@ -227,7 +300,10 @@ int main(void) {
     layouts();
     closed_form();
     refusals();
-    containers();
+    containers(0);
+    containers(512);
+    no_bytes();
+    long_period();
     allocations();
     if (chdir("..") || rmdir(folder)) return 1;
     return verdict();

@@ -19,8 +19,8 @@ static int64_t fingerprint(const sluice_array *a) {
     for (const char *c = m ? m->uuid : ""; *c; c++) h = sluice_mix(h, *c);
     for (const char *c = m ? m->layout->text : ""; *c; c++) h = sluice_mix(h, *c);
     for (int i = 0; m && i < m->layout->n; i++) h = sluice_mix(h, m->place[i]);
-    if (m) h = sluice_mix(h, m->generation);
-    return (int64_t)(h >> 2); /* so that it can be negated */
+    if (m) h = sluice_mix(sluice_mix(h, m->generation), a->writable ? m->checksum : 0); /* who writes seals */
+    return (int64_t)(h >> 2);                                                           /* so that it can be negated */
 }
 
 /* A number that tells apart options on which the course of a call depends. */
@@ -137,6 +137,7 @@ static int resize_container(sluice_array *a, int64_t extent, sluice_reason *why)
         sluice_contain_finish(a, &r, false);
         return error;
     }
+    if (a->serving) return sluice_serving_resize(a, &r, why);
     if (g->rank == 0) error = sluice_contain_resize(a, &r, &done, why);
     int64_t all = done;
     error = sluice_agree(g, error, why, &all, 1);
@@ -176,6 +177,7 @@ sluice_extent sluice_all_extent(const sluice_array *a) {
 int sluice_all_run(sluice_array *a, bool write, const sluice_io_part *part, int n, const sluice_known *known,
                    bool main_thread, int error, sluice_reason *why) {
     sluice_extent e = sluice_all_extent(a);
+    error = sluice_serving_meet(a, write, 0, error, why);
     a->collective->group->may_poll = main_thread;
     return sluice_collective_move(a->collective, &a->io, &e, write, part, n, known, error, why);
 }
@@ -231,6 +233,20 @@ static int64_t mark_of(const spread *s) {
     return (int64_t)(h >> 3) + 1;
 }
 
+/* How many processes a grid is for, and which of them we are: those that are no servers, if that is their number. */
+static void count_processes(const sluice_array *a, const int *grid, int *size, int *mine) {
+    const sluice_group *g = a->collective ? a->collective->group : NULL;
+    const sluice_far *f = a->serving ? &a->serving->far : NULL;
+    int64_t places = 1;
+    *size = g ? g->size : 1;
+    *mine = g ? g->rank : 0;
+    for (int d = 0; d < a->desc.shape.ndims; d++)
+        if (grid[d] < 1 || !sluice_mul(places, grid[d], &places)) return;
+    if (!f || places != *size - f->n || a->serving->place >= 0) return;
+    for (int i = 0; i < f->n; i++) *mine -= f->server[i] < g->rank;
+    *size -= f->n;
+}
+
 /* A grid must have a place for each process. */
 static int check_grid(const spread *s, int size, sluice_reason *why) {
     int64_t n = 1;
@@ -245,11 +261,11 @@ static int move_dist(sluice_array *a, bool write, const sluice_dist *dist, const
     sluice_set file = SLUICE_SET_EMPTY;
     sluice_pieces pieces = {0};
     sluice_reason why;
-    sluice_group *g = a->collective ? a->collective->group : NULL;
-    int err = sluice_bind_allowed(a, write, &why);
+    int size, mine, err = sluice_bind_allowed(a, write, &why);
     if (!err) {
-        err = check_grid(&s, g ? g->size : 1, &why);
-        if (!err) err = sluice_set_hpf(&file, s.shape, dist, grid, g ? g->rank : 0, &why);
+        count_processes(a, grid, &size, &mine);
+        err = check_grid(&s, size, &why);
+        if (!err) err = sluice_set_hpf(&file, s.shape, dist, grid, mine, &why);
         if (!err && a->layout)
             err = sluice_pass(&why, sluice_split(&pieces, a->layout, &(sluice_io_part){&file, {buf, NULL, 0, 0}}, 1));
         sluice_collective_name(&a->io, write, err, &why);
@@ -258,8 +274,8 @@ static int move_dist(sluice_array *a, bool write, const sluice_dist *dist, const
     const sluice_io_part named = {&file, {buf, NULL, 0, 0}}, *part = a->layout ? pieces.part : &named;
     const int n = a->layout ? pieces.n : 1;
     sluice_known known = {part_of, &s, err ? 0 : mark_of(&s)};
-    if (g)
-        err = sluice_all_run(a, write, part, n, &known, true, err, &why);
+    if (a->collective) /* servers do not know what is known */
+        err = sluice_all_run(a, write, part, n, a->serving ? NULL : &known, true, err, &why);
     else if (!err)
         err = (write ? sluice_io_write : sluice_io_read)(&a->io, part, n, &why);
     if (!err && !write) sluice_transfer_swap(a, &named, 1);

@@ -153,6 +153,9 @@ int sluice_array_make(sluice_array **out, const sluice_place *p, const sluice_de
     sluice_store *store = NULL;
     sluice_desc d = *given;
     if (sluice_contain_wanted(p->path, o)) return sluice_contain_make(out, p, given, o, why);
+    if (o->checksum)
+        return sluice_refuse(why, SLUICE_E_ARGUMENT, -1, "create %s: checksums are of containers; give a layout",
+                             sluice_store_label(p->path).text);
     int err = open_store(&store, p, SLUICE_STORE_CREATE, o->store, why);
     if (err) return err;
     err = sluice_plain_create(&d, store, why);
@@ -181,20 +184,26 @@ int sluice_create(sluice_array **out, const char *path, const sluice_desc *given
 }
 
 int sluice_close(sluice_array *a) {
+    sluice_reason late, why;
     if (!a) return 0;
     sluice_background_end(a);
+    int err = a->serving ? sluice_serving_end(a, &late) : 0;
+    if (err) sluice_errmsg_set(&late);
     sluice_io_release(&a->io);
+    const int sealed = sluice_contain_seals(a) ? sluice_array_sync(a, SLUICE_CALL_CLOSE, 0, &why) : 0;
     char *name = a->io.store->name;
     a->io.store->name = NULL;
-    int err = sluice_store_close(a->io.store);
-    if (err) sluice_errmsg_fail(err, "close %s: %s", name, sluice_strerror(err));
+    int closed = sluice_store_close(a->io.store);
+    if (closed && !err) err = sluice_errmsg_fail(closed, "close %s: %s", name, sluice_strerror(closed));
     if (a->collective) err = sluice_all_close(a->collective, err);
     /* Others may write from here on, and no process of the group does any more. */
     const bool contained = a->container != NULL;
     int unlocked = sluice_contain_close(a);
     if (unlocked && !err) sluice_errmsg_fail(unlocked, "close %s: %s", name, sluice_strerror(unlocked));
     if (!err) err = a->collective && contained ? sluice_all_close(a->collective, unlocked) : unlocked;
+    if (sealed) err = sluice_errmsg_set(&why);
     sluice_mem_free(name);
+    sluice_serving_free(a->serving);
     sluice_collective_close(a->collective);
     pthread_cond_destroy(&a->change);
     pthread_mutex_destroy(&a->mutex);
@@ -202,12 +211,26 @@ int sluice_close(sluice_array *a) {
     return err;
 }
 
+/* First all have written what they write; then it goes to disk, where it must be before its checksums. */
+int sluice_array_sync(sluice_array *a, int64_t call, int error, sluice_reason *why) {
+    sluice_group *g = a->collective ? a->collective->group : NULL;
+    sluice_server *own = a->serving ? a->serving->far.own : NULL;
+    /* One process of a node is enough, unless there are those who have the files. */
+    const bool mine = a->serving ? own != NULL : !g || g->local == 0;
+    if (g) error = sluice_agree_on(g, call, error, why, NULL, 0);
+    if (error) return error;
+    if (own) error = sluice_server_settle(own, why);
+    if (!error && mine) error = sluice_store_sync(a->io.store, why);
+    if (g) error = sluice_agree(g, error, why, NULL, 0);
+    if (error || !sluice_contain_seals(a)) return error;
+    error = sluice_contain_seal(a, g ? g->rank : 0, g ? g->size : 1, why);
+    return g ? sluice_agree(g, error, why, NULL, 0) : error;
+}
+
 int sluice_sync(sluice_array *a) {
     sluice_reason why;
     sluice_background_drain(a);
-    bool mine = !a->collective || a->collective->group->local == 0; /* one process of a node is enough */
-    int err = mine ? sluice_store_sync(a->io.store, &why) : 0;
-    if (a->collective) err = sluice_agree_on(a->collective->group, SLUICE_CALL_SYNC, err, &why, NULL, 0);
+    int err = sluice_array_sync(a, SLUICE_CALL_SYNC, sluice_serving_meet(a, SLUICE_CALL_SYNC, 0, 0, &why), &why);
     return err ? sluice_errmsg_set(&why) : 0;
 }
 
@@ -237,7 +260,7 @@ int sluice_resize(sluice_array *a, int64_t extent) {
     int err = may_write(a, "resize", &why);
     sluice_background_drain(a);
     if (a->collective)
-        err = sluice_all_resize(a, extent, err, &why);
+        err = sluice_all_resize(a, extent, sluice_serving_meet(a, SLUICE_CALL_RESIZE, extent, err, &why), &why);
     else if (!err && a->container)
         err = resize_container(a, extent, &why);
     else if (!err)

@@ -5,6 +5,7 @@
 #include "file/file.h"
 #include "io/collective.h"
 #include "io/io.h"
+#include "io/serve.h"
 #include "sluice.h"
 #include <limits.h>
 #include <pthread.h>
@@ -37,6 +38,13 @@ struct sluice_request {
     sluice_reason why;
 };
 
+/* serving.c. An array whose subfiles are at servers. */
+typedef struct sluice_serving {
+    sluice_far far;
+    int place;       /* ours among the servers; -1: none */
+    sluice_set mine; /* the bytes of the space that are here */
+} sluice_serving;
+
 struct sluice_array {
     sluice_desc desc;
     sluice_type type;
@@ -45,6 +53,7 @@ struct sluice_array {
     sluice_subfiles subfiles;    /* for plans of collective calls */
     sluice_io io;
     sluice_collective *collective; /* NULL: of one process */
+    sluice_serving *serving;       /* NULL: the subfiles are here, not at servers */
     bool writable;
     sluice_slabs *slabs; /* loops that are open on the handle, */
     int64_t limit;       /* and its memory without them */
@@ -110,6 +119,22 @@ int sluice_contain_make(sluice_array **out, const sluice_place *p, const sluice_
                         sluice_reason *why);
 int sluice_contain_close(sluice_array *a);
 
+/* contain.c. Local. What these are made of: the manifest of a new array; whether one is as a caller says; what opens
+ * its subfiles. */
+int sluice_contain_describe(sluice_manifest **out, const char *path, const sluice_desc *given, const sluice_options *o,
+                            sluice_reason *why);
+int sluice_contain_compare(const sluice_manifest *m, const sluice_desc *given, const char *path, sluice_reason *why);
+sluice_store_opener *sluice_contain_opener(sluice_store_kind kind);
+/* contain.c. Pure. Whether the array has checksums, and this process, alone or with its group, writes them. */
+bool sluice_contain_seals(const sluice_array *a);
+
+/* contain.c. Local. An error if checksums cannot tell whether the data are whole, so that new ones would hide damage.
+ */
+int sluice_contain_doubt(const sluice_array *a, sluice_reason *why);
+
+/* contain.c. Local. Seals the checksums of every size-th subfile from number `rank` on, while no one writes. */
+int sluice_contain_seal(sluice_array *a, int rank, int size, sluice_reason *why);
+
 /* contain.c. Local. The handle of an open container, which it takes over if it succeeds. */
 int sluice_contain_adopt(sluice_array **out, sluice_container *c, sluice_role role, const sluice_options *o,
                          sluice_reason *why);
@@ -124,7 +149,29 @@ typedef struct sluice_resizing {
 } sluice_resizing;
 int sluice_contain_prepare(sluice_resizing *r, const sluice_array *a, int64_t extent, sluice_reason *why);
 int sluice_contain_resize(sluice_array *a, const sluice_resizing *r, bool *done, sluice_reason *why);
+
+/* contain.c. Local. The second step in three, for processes that have a part of the subfiles each: their lengths are on
+ * disk before the manifest names them, and that is before they are cut; or they get their old lengths again. */
+int sluice_contain_lengthen(sluice_array *a, const sluice_resizing *r, sluice_reason *why);
+int sluice_contain_publish(sluice_array *a, const sluice_resizing *r, bool *done, sluice_reason *why);
+void sluice_contain_trim(sluice_array *a, const sluice_resizing *r, bool done);
 void sluice_contain_finish(sluice_array *a, sluice_resizing *r, bool done);
+
+/* relayout.c. Collective, if the array is. Another layout for the array of a container that is open for writing, in its
+ * place: subfiles of the next generation are made beside the old ones, filled, and take their place in one step. Until
+ * then, whatever happens, the array is as it was; after a crash what was made is found as left behind. -ENOSPC if there
+ * is no room for both. The handle is then one of the new layout; if it fails after that step, too. */
+typedef struct sluice_relayout {
+    const char *layout, *targets; /* NULL: as they are */
+    const sluice_order *order;    /* NULL: as it is */
+    int64_t memory;               /* as of sluice_copy_options, and the rest too */
+    int (*progress)(void *arg, int64_t done, int64_t total);
+    void *arg;
+} sluice_relayout;
+int sluice_relayout_all(sluice_array *a, const sluice_relayout *o);
+
+/* relayout.c. Local. The manifest of what that would make of the array; the caller frees it. */
+int sluice_relayout_plan(sluice_manifest **next, const sluice_array *a, const sluice_relayout *o, sluice_reason *why);
 
 /* errmsg.c. The sentence kept last, with its error, as a reason. */
 sluice_reason sluice_errmsg_reason(int error);
@@ -161,8 +208,25 @@ sluice_extent sluice_all_extent(const sluice_array *a);
 /* all.c. Collective. Carries the parts of a collective transfer out, or takes part with an error. */
 int sluice_all_run(sluice_array *a, bool write, const sluice_io_part *part, int n, const sluice_known *known,
                    bool main_thread, int error, sluice_reason *why);
-int sluice_all_resize(sluice_array *a, int64_t extent, int error, sluice_reason *why);
-int sluice_all_close(sluice_collective *c, int error); /* the last agreements */
+int sluice_all_resize(sluice_array *a, int64_t extent, int error, sluice_reason *why); /* after its start */
+int sluice_all_close(sluice_collective *c, int error);                                 /* the last agreements */
+
+/* serving.c. Collective. The start of a call, where there are servers; takes and returns our error. */
+int sluice_serving_meet(sluice_array *a, int64_t call, int64_t number, int error, sluice_reason *why);
+
+/* serving.c. Collective. The end of all calls: a server takes part in those of the others until they have ended, too.
+ * Returns the first error of a write that came late, on the server where it happened. */
+int sluice_serving_end(sluice_array *a, sluice_reason *why);
+void sluice_serving_free(sluice_serving *v);
+
+/* serving.c. Collective. The part of sluice_all_resize() that comes after its preparation; takes back its error. */
+int sluice_serving_resize(sluice_array *a, sluice_resizing *r, sluice_reason *why);
+
+/* serving.c. Pure. Whether subfile i is here; always, without servers. */
+bool sluice_serving_has(const sluice_array *a, int i);
+
+/* array.c. Collective. The rest of sluice_sync() after its start, with an error of that. */
+int sluice_array_sync(sluice_array *a, int64_t call, int error, sluice_reason *why);
 
 /* reuse.c. Pure. The array as [outer][extent of dim][inner], inner in bytes. If an index of dim has no elements both
  * are 0, and so they may be if there are no indices. */

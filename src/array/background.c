@@ -13,7 +13,10 @@
 #include <string.h>
 #include <unistd.h>
 
-static bool between_nodes(const sluice_array *a) { return a->collective && a->collective->group->nnodes > 1; }
+/* Whether requests need MPI, between nodes or to ask servers, and so have to wait for the program's own thread. */
+static bool needs_mpi(const sluice_array *a) {
+    return a->serving || (a->collective && a->collective->group->nnodes > 1);
+}
 
 static void *work(void *arg) {
     sluice_array *a = arg;
@@ -59,7 +62,7 @@ static bool running(sluice_array *a) {
 
 int sluice_background_start(sluice_request *r, sluice_reason *why) {
     sluice_array *a = r->array;
-    r->background = !between_nodes(a);
+    r->background = !needs_mpi(a);
     if (r->background && !running(a)) {
         int err = start_thread(a);
         if (err)
@@ -77,8 +80,7 @@ int sluice_background_start(sluice_request *r, sluice_reason *why) {
     return 0;
 }
 
-/* Carries out what is queued, up to the request or all of it: for a group on several nodes, whose thread may not call
- * MPI. */
+/* Carries out what is queued, up to the request or all of it, where the thread may not. */
 static void work_off(sluice_array *a, const sluice_request *until) {
     while (a->first && !(until && until->done)) {
         sluice_request *r = a->first;
@@ -90,7 +92,7 @@ static void work_off(sluice_array *a, const sluice_request *until) {
 
 int sluice_wait(sluice_request *r) {
     sluice_array *a = r->array;
-    if (between_nodes(a)) work_off(a, r);
+    if (needs_mpi(a)) work_off(a, r);
     pthread_mutex_lock(&a->mutex);
     while (!r->done) pthread_cond_wait(&a->change, &a->mutex);
     pthread_mutex_unlock(&a->mutex);
@@ -105,7 +107,7 @@ int sluice_wait(sluice_request *r) {
 }
 
 void sluice_background_drain(sluice_array *a) {
-    if (between_nodes(a)) work_off(a, NULL);
+    if (needs_mpi(a)) work_off(a, NULL);
     if (!running(a)) return;
     pthread_mutex_lock(&a->mutex);
     while (a->first) pthread_cond_wait(&a->change, &a->mutex);
@@ -113,7 +115,7 @@ void sluice_background_drain(sluice_array *a) {
 }
 
 void sluice_background_end(sluice_array *a) {
-    if (between_nodes(a)) work_off(a, NULL);
+    if (needs_mpi(a)) work_off(a, NULL);
     if (!running(a)) return;
     pthread_mutex_lock(&a->mutex);
     a->stop = true;

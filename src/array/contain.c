@@ -13,10 +13,9 @@ bool sluice_contain_there(const char *path) {
 }
 
 bool sluice_contain_wanted(const char *path, const sluice_options *o) {
-    static const char suffix[] = ".sluice";
-    size_t len = strlen(path), end = sizeof suffix - 1;
+    size_t len = strlen(path), end = sizeof SLUICE_SUFFIX - 1;
     while (len > 1 && path[len - 1] == '/') len--;
-    return o->layout || (o->store != SLUICE_STORE_RAM && len > end && !strncmp(path + len - end, suffix, end));
+    return o->layout || (o->store != SLUICE_STORE_RAM && len > end && !strncmp(path + len - end, SLUICE_SUFFIX, end));
 }
 
 /* For plans: where the subfiles lie in their space, and on which targets. All in one folder, each counts as a target.
@@ -67,7 +66,7 @@ int sluice_contain_adopt(sluice_array **out, sluice_container *c, sluice_role ro
 }
 
 /* What a caller says of an array must be true of it. */
-static int compare(const sluice_manifest *m, const sluice_desc *given, const char *path, sluice_reason *why) {
+int sluice_contain_compare(const sluice_manifest *m, const sluice_desc *given, const char *path, sluice_reason *why) {
     const sluice_label name = sluice_store_label(path);
     sluice_desc d = *given;
     sluice_reason detail;
@@ -83,7 +82,7 @@ static int compare(const sluice_manifest *m, const sluice_desc *given, const cha
                          name.text);
 }
 
-static sluice_store_opener *opener(sluice_store_kind kind) {
+sluice_store_opener *sluice_contain_opener(sluice_store_kind kind) {
     return kind == SLUICE_STORE_POSIX   ? sluice_posix_make
            : kind == SLUICE_STORE_URING ? sluice_uring_make
                                         : sluice_store_open_at;
@@ -95,18 +94,17 @@ int sluice_contain_open(sluice_array **out, const sluice_place *p, int mode, con
     const sluice_container_mode how = mode == SLUICE_READ      ? SLUICE_CONTAINER_READ
                                       : p->role == SLUICE_PEER ? SLUICE_CONTAINER_PEER
                                                                : SLUICE_CONTAINER_WRITE;
-    int err = sluice_container_open_by(&c, p->path, how, o->bindings, opener(o->store), why);
+    int err = sluice_container_open_by(&c, p->path, how, o->bindings, sluice_contain_opener(o->store), why);
     if (err) return sluice_errmsg_name("open", p->path, err, why);
-    if (given) err = compare(c->manifest, given, p->path, why);
+    if (given) err = sluice_contain_compare(c->manifest, given, p->path, why);
     if (!err) err = sluice_contain_adopt(out, c, p->role, o, why);
     if (err) sluice_container_close(c);
     return err;
 }
 
-int sluice_contain_make(sluice_array **out, const sluice_place *p, const sluice_desc *given, const sluice_options *o,
-                        sluice_reason *why) {
-    const sluice_label label = sluice_store_label(p->path);
-    sluice_manifest *m;
+int sluice_contain_describe(sluice_manifest **out, const char *path, const sluice_desc *given, const sluice_options *o,
+                            sluice_reason *why) {
+    const sluice_label label = sluice_store_label(path);
     sluice_desc d = *given;
     sluice_reason detail;
     if (o->store == SLUICE_STORE_RAM)
@@ -118,8 +116,19 @@ int sluice_contain_make(sluice_array **out, const sluice_place *p, const sluice_
     int err = sluice_desc_settle(&d, &detail);
     if (!err && d.swapped)
         err = sluice_refuse(&detail, SLUICE_E_ARGUMENT, -1, "new files have this machine's byte order");
-    if (!err) err = sluice_manifest_make(&m, &d, o->layout ? o->layout : "single", o->targets, NULL, &detail);
-    if (err) return sluice_refuse(why, err, detail.pos, "create %s: %s", label.text, detail.text);
+    if (!err) err = sluice_manifest_make(out, &d, o->layout ? o->layout : "single", o->targets, NULL, &detail);
+    if (!err && (err = sluice_manifest_checksum(*out, o->checksum, &detail))) {
+        sluice_manifest_free(*out);
+        *out = NULL;
+    }
+    return err ? sluice_refuse(why, err, detail.pos, "create %s: %s", label.text, detail.text) : 0;
+}
+
+int sluice_contain_make(sluice_array **out, const sluice_place *p, const sluice_desc *given, const sluice_options *o,
+                        sluice_reason *why) {
+    sluice_manifest *m;
+    int err = sluice_contain_describe(&m, p->path, given, o, why);
+    if (err) return err;
     err = sluice_container_create(p->path, m, o->bindings, why);
     sluice_manifest_free(m);
     if (err) return sluice_errmsg_name("create", p->path, err, why);
@@ -131,6 +140,40 @@ int sluice_contain_make(sluice_array **out, const sluice_place *p, const sluice_
 int sluice_contain_close(sluice_array *a) {
     free_subfiles(&a->subfiles);
     return a->container ? sluice_container_close(a->container) : 0;
+}
+
+/* ---- Checksums ---- */
+
+static sluice_store *member(const sluice_array *a, int i) {
+    int64_t off = a->layout->base[i], room;
+    return sluice_store_holder(a->io.store, &off, &room);
+}
+
+bool sluice_contain_seals(const sluice_array *a) {
+    const sluice_container *c = a->container;
+    return c && a->writable && c->manifest->checksum && (a->collective || c->owner == getpid());
+}
+
+int sluice_contain_doubt(const sluice_array *a, sluice_reason *why) {
+    for (int i = 0; i < a->layout->n; i++) {
+        sluice_sums_states state;
+        const int err = sluice_sums_state(member(a, i), &state, why);
+        if (err) return err;
+        if (state == SLUICE_SUMS_DOUBT)
+            return sluice_refuse(why, SLUICE_E_CHECKSUM, -1,
+                                 "subfile %d may be damaged by a power cut; `sluice check --seal` takes it as it is",
+                                 i);
+    }
+    return 0;
+}
+
+int sluice_contain_seal(sluice_array *a, int rank, int size, sluice_reason *why) {
+    int err = 0;
+    for (int i = rank; i < a->layout->n; i += size) { /* all of them, whatever becomes of one */
+        const int sealed = sluice_sums_seal(member(a, i), false, err ? NULL : why);
+        if (!err) err = sealed;
+    }
+    return err;
 }
 
 /* ---- Another extent ---- */
@@ -147,11 +190,6 @@ int sluice_contain_prepare(sluice_resizing *r, const sluice_array *a, int64_t ex
     return err ? sluice_refuse(why, err, detail.pos, "resize %s: %s", a->io.store->name, detail.text) : 0;
 }
 
-static sluice_store *member(const sluice_array *a, int i) {
-    int64_t off = a->layout->base[i], room;
-    return sluice_store_holder(a->io.store, &off, &room);
-}
-
 /* What a subfile has behind its bytes, though it should not, must not become elements. */
 static int lengthen(sluice_store *s, int64_t from, int64_t to, sluice_reason *why) {
     const int64_t size = sluice_store_size(s, why);
@@ -160,23 +198,34 @@ static int lengthen(sluice_store *s, int64_t from, int64_t to, sluice_reason *wh
     return err ? err : sluice_store_sync(s, why);
 }
 
-/* The lengths of the subfiles are on disk before the manifest names them, and it is before they are cut. */
-int sluice_contain_resize(sluice_array *a, const sluice_resizing *r, bool *done, sluice_reason *why) {
+int sluice_contain_lengthen(sluice_array *a, const sluice_resizing *r, sluice_reason *why) {
     const sluice_layout *before = a->layout, *after = r->next->layout;
-    const sluice_container *c = a->container;
-    int err = 0, i = 0;
-    *done = false;
-    for (; i < before->n && !err; i++)
-        if (after->set[i].size > before->set[i].size)
+    int err = 0;
+    for (int i = 0; i < before->n && !err; i++)
+        if (sluice_serving_has(a, i) && after->set[i].size > before->set[i].size)
             err = lengthen(member(a, i), before->set[i].size, after->set[i].size, why);
-    if (!err)
-        err = sluice_errmsg_name("resize", c->path, sluice_folder_write(r->next, c->folder, done, c->path, why), why);
-    while (!*done && i-- > 0)
-        if (after->set[i].size > before->set[i].size)
-            (void)sluice_store_resize(member(a, i), before->set[i].size, NULL);
-    /* If this fails, they are longer than they need be, which does no harm. */
-    for (i = 0; i < before->n && !err; i++)
-        if (after->set[i].size < before->set[i].size) (void)sluice_store_resize(member(a, i), after->set[i].size, NULL);
+    return err;
+}
+
+int sluice_contain_publish(sluice_array *a, const sluice_resizing *r, bool *done, sluice_reason *why) {
+    const sluice_container *c = a->container;
+    return sluice_errmsg_name("resize", c->path, sluice_folder_write(r->next, c->folder, done, c->path, why), why);
+}
+
+/* If this fails, subfiles are longer than they need be, which does no harm. */
+void sluice_contain_trim(sluice_array *a, const sluice_resizing *r, bool done) {
+    const sluice_layout *before = a->layout, *after = r->next->layout, *is = done ? after : before;
+    for (int i = 0; i < before->n; i++)
+        if (sluice_serving_has(a, i) &&
+            (done ? after->set[i].size < before->set[i].size : after->set[i].size > before->set[i].size))
+            (void)sluice_store_resize(member(a, i), is->set[i].size, NULL);
+}
+
+int sluice_contain_resize(sluice_array *a, const sluice_resizing *r, bool *done, sluice_reason *why) {
+    *done = false;
+    int err = sluice_contain_lengthen(a, r, why);
+    if (!err) err = sluice_contain_publish(a, r, done, why);
+    if (!err || !*done) sluice_contain_trim(a, r, *done);
     return err;
 }
 

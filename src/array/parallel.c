@@ -81,7 +81,7 @@ int sluice_parallel_prepare(sluice_opening *w, const sluice_options *o, sluice_r
         return sluice_refuse(why, SLUICE_E_ARGUMENT, -1, "open %s: unknown mode %d", name.text, w->mode);
     if (w->o.store == SLUICE_STORE_RAM && !w->create)
         return sluice_refuse(why, SLUICE_E_ARGUMENT, -1, "open %s: a file in memory can only be created", name.text);
-    err = sluice_partition_check(&w->partition, &found);
+    err = w->layout ? 0 : sluice_partition_check(&w->partition, &found);
     if (err) return sluice_refuse(why, err, found.pos, "%s %s: partition: %.80s", call, name.text, found.text);
     w->store_mode = w->create ? SLUICE_STORE_CREATE : w->mode == SLUICE_WRITE ? SLUICE_STORE_WRITE : SLUICE_STORE_READ;
     w->memory = w->o.memory;
@@ -127,11 +127,13 @@ int sluice_file_create(sluice_file **f, const sluice_partition *p, const char *c
     return open_file(f, &(sluice_opening){.partition = *p, .path = path, .create = true}, o);
 }
 
-/* The stores of an open container become those of the file; on failure they stay. */
+/* The stores of an open container become those of the file; on failure they stay. Of an array without elements the file
+ * has no bytes, and any period will do. */
 static int adopt_container(sluice_file **out, sluice_container *c, int mode, const char *const *path,
                            const sluice_options *o, sluice_reason *why) {
     const sluice_layout *l = c->manifest->layout;
-    sluice_opening w = {.partition = {l->n, l->set, l->length, 0}, .path = path, .mode = mode};
+    sluice_opening w = {
+        .partition = {l->n, l->set, sluice_max(l->length, 1), 0}, .layout = true, .path = path, .mode = mode};
     int err = sluice_parallel_prepare(&w, o, why);
     if (!err) err = sluice_parallel_adopt(out, &w, c->member, why);
     if (err) return err;
@@ -155,8 +157,18 @@ int sluice_file_open_container(sluice_file **f, const char *path, int mode, cons
     return err ? sluice_errmsg_set(&why) : 0;
 }
 
-int sluice_parallel_close(sluice_file *f, sluice_reason *why) {
+/* The checksums of a container, by the process that has the lock; all of them, whatever becomes of one. */
+static int seal(sluice_file *f, sluice_reason *why) {
     int err = 0;
+    for (int i = 0; f->container->owner == getpid() && i < f->partition.n; i++) {
+        const int sealed = sluice_sums_seal(f->io[i].store, false, err ? NULL : why);
+        if (!err) err = sealed;
+    }
+    return err;
+}
+
+int sluice_parallel_close(sluice_file *f, sluice_reason *why) {
+    int err = f->container && f->writable ? seal(f, why) : 0;
     for (int i = 0; i < f->partition.n; i++) {
         sluice_store *s = f->io[i].store;
         if (!s) continue;
@@ -186,6 +198,7 @@ int sluice_file_sync(sluice_file *f) {
         int synced = sluice_store_sync(f->io[i].store, err ? NULL : &why);
         if (!err) err = synced;
     }
+    if (!err && f->container && f->writable) err = seal(f, &why);
     return err ? sluice_errmsg_set(&why) : 0;
 }
 

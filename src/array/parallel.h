@@ -53,6 +53,7 @@ struct sluice_view {
 /* How a file is opened: as the caller says, and what follows from it. */
 typedef struct sluice_opening {
     sluice_partition partition;
+    bool layout; /* it is that of a layout, and so surely one */
     const char *const *path;
     bool create;
     int mode;
@@ -79,6 +80,11 @@ int sluice_parallel_close(sluice_file *f, sluice_reason *why);
 /* view.c. Local. Moves a span of a subfile that is here; buf[0] is byte `off` of the view. */
 int sluice_view_move(sluice_io *io, bool write, const sluice_link *l, const sluice_span *s, unsigned char *buf,
                      int64_t off, sluice_reason *why);
+
+/* served.c. Pure. The ranks of n servers; *mine is our place among them, or -1. */
+struct sluice_servers;
+int sluice_served_list(int *server, const struct sluice_servers *s, const sluice_group *g, int n, int *mine,
+                       sluice_reason *why);
 
 /* served.c. Local. Tells the servers of a view, or that it is gone; moves its spans, which are used up; passes a hint
  * on; sync. */

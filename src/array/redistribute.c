@@ -55,6 +55,9 @@ int sluice_redistribute_all(sluice_array *dst, sluice_array *src, const sluice_c
     sluice_copy_options o;
     sluice_reason why;
     if (!dst->collective) return sluice_copy(dst, src, given);
+    if (dst->serving)
+        return sluice_errmsg_fail(SLUICE_E_ARGUMENT, "copy to %s: servers have it; sluice_copy() can copy to it",
+                                  dst->io.store->name);
     sluice_group *g = dst->collective->group;
     int err = sluice_copy_settle(&o, given, src);
     if (err) why = sluice_errmsg_reason(err);

@@ -23,9 +23,8 @@ static void free_service(sluice_service *v) {
     sluice_mem_free(v);
 }
 
-/* The ranks of the servers; *mine is our place among them, or -1. */
-static int list_servers(int *server, const sluice_servers *s, const sluice_group *g, int n, int *mine,
-                        sluice_reason *why) {
+int sluice_served_list(int *server, const struct sluice_servers *s, const sluice_group *g, int n, int *mine,
+                       sluice_reason *why) {
     *mine = -1;
     for (int i = 0; i < n; i++) {
         server[i] = s->rank ? s->rank[i] : g->size - n + i;
@@ -51,7 +50,7 @@ static int new_service(sluice_service **out, const sluice_servers *s, sluice_gro
     v->call = sluice_mem_alloc((size_t)calls, sizeof *v->call);
     v->parcel = sluice_mem_alloc((size_t)calls, sizeof *v->parcel);
     int err = v->server && v->call && v->parcel ? 0 : sluice_pass(why, -ENOMEM);
-    if (!err) err = list_servers(v->server, s, g, n, mine, why);
+    if (!err) err = sluice_served_list(v->server, s, g, n, mine, why);
     if (err)
         free_service(v);
     else
@@ -105,6 +104,8 @@ static int settle(sluice_service **out, const sluice_servers *s, sluice_group *g
 static int start_server(sluice_file *f, const sluice_servers *s, const sluice_opening *w) {
     sluice_service *v = f->service;
     const sluice_server_options o = {.comm = v->group->comm,
+                                     .rank = v->group->rank,
+                                     .size = v->group->size,
                                      .io = f->io,
                                      .nsub = f->partition.n,
                                      .writable = f->writable,

@@ -34,13 +34,18 @@ static int same_subfile(const sluice_view *v, int *subfile) {
 
 static int make_links(sluice_view *v) {
     const sluice_partition *p = &v->file->partition;
+    const bool ends = v->file->end < INT64_MAX;
+    sluice_set all = SLUICE_SET_EMPTY;
     int same, err = same_subfile(v, &same);
     if (!err && same >= 0) return sluice_link_same(&v->link[same]);
+    if (!err && ends) err = sluice_element_cut(&all, &v->element, 0, v->file->end);
     for (int i = 0; i < p->n && !err; i++) {
         if (!p->set[i].size) continue;
-        err = sluice_link_make(&v->link[i], &v->element, &(sluice_element){&p->set[i], p->period, p->disp});
+        err = ends ? sluice_link_within(&v->link[i], &all, &p->set[i])
+                   : sluice_link_make(&v->link[i], &v->element, &(sluice_element){&p->set[i], p->period, p->disp});
         v->counts[i].intersections++;
     }
+    sluice_set_free(&all);
     return err;
 }
 

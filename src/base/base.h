@@ -1,4 +1,5 @@
-/* base.h: what every layer stands on: errors, memory, system calls on names, checked 64-bit arithmetic.
+/* base.h: what every layer stands on: errors, memory, system calls on names, checked 64-bit arithmetic,
+ * checksums.
  *
  * Memory goes through one seam. It counts live bytes, so that tests can prove that nothing leaks and that a bound
  * holds, and it can be told to fail the n-th request, so that tests can walk every error path; limits of work can be
@@ -53,6 +54,11 @@ int sluice_sys_rmdir(int folder, const char *name);
 int sluice_sys_rename(int folder, const char *from, const char *to);
 int sluice_sys_rename_new(int folder, const char *from, const char *to);
 
+/* sys.c. Local. 36 characters that name the present run of this host's system, which ends with what was not on disk;
+ * all zeros: not known. */
+enum { SLUICE_SYS_BOOT = 36 };
+void sluice_sys_boot(char id[SLUICE_SYS_BOOT]);
+
 /* Such calls made so far. fault(n, error): the n-th from now fails with -error and does nothing, or, if error is 0,
  * ends the process before it does anything; n = 0: none does. */
 int64_t sluice_sys_calls(void);
@@ -75,6 +81,11 @@ int64_t sluice_lcm(int64_t a, int64_t b);
 /* Numbers made one after the other into one that tells them apart; starts with SLUICE_MIX (FNV-1a). */
 #define SLUICE_MIX UINT64_C(14695981039346656037)
 static inline uint64_t sluice_mix(uint64_t h, int64_t x) { return (h ^ (uint64_t)x) * UINT64_C(1099511628211); }
+
+/* crc32c.c. Pure. The CRC-32C of bytes that follow others whose sum is given; 0: they are the first. plain: the same by
+ * tables, whatever the processor can do. */
+uint32_t sluice_crc32c(uint32_t sum, const void *bytes, size_t n);
+uint32_t sluice_crc32c_plain(uint32_t sum, const void *bytes, size_t n);
 
 /* Fills in *why (if not NULL) with the error's own text, unless error is 0, and returns it. */
 int sluice_pass(sluice_reason *why, int error);

@@ -9,6 +9,7 @@
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -65,3 +66,9 @@ static int rename_new(int folder, const char *from, const char *to) {
 }
 
 int sluice_sys_rename_new(int folder, const char *from, const char *to) { CALL(rename_new(folder, from, to)); }
+
+void sluice_sys_boot(char id[SLUICE_SYS_BOOT]) {
+    FILE *f = fopen("/proc/sys/kernel/random/boot_id", "re");
+    if (!f || fread(id, 1, SLUICE_SYS_BOOT, f) != SLUICE_SYS_BOOT) memset(id, 0, SLUICE_SYS_BOOT);
+    if (f) fclose(f);
+}

@@ -19,6 +19,9 @@
  *     target.c     where targets lie, by name              fast=/mnt/ssd
  *     container.c  the folder as a whole                   create, open, publish, delete
  *     folder.c     the files in it
+ *     leftover.c   what crashes leave behind
+ *     owner.c      whose the subfiles on a target are
+ *     space.c      whether there is room for them
  *     claim.c      one writer at a time
  *
  * As everywhere, a call that refuses leaves its outputs as they were.
@@ -197,7 +200,8 @@ typedef struct sluice_manifest {
     sluice_layout *layout;
     int ntargets;
     sluice_target_name *target;
-    int *place; /* of each subfile, the number of its target */
+    int *place;       /* of each subfile, the number of its target */
+    int64_t checksum; /* bytes of a block that has a checksum; 0: none has */
 } sluice_manifest;
 
 /* Local, for the uuid is drawn. A manifest for a new array, or, if `before` is given, for its next generation. d is
@@ -205,6 +209,9 @@ typedef struct sluice_manifest {
 int sluice_manifest_make(sluice_manifest **out, const sluice_desc *d, const char *layout, const char *targets,
                          const sluice_manifest *before, sluice_reason *why);
 void sluice_manifest_free(sluice_manifest *m);
+
+/* Pure. Checksums for blocks of so many bytes; 0: none. A next generation has those of the one before. */
+int sluice_manifest_checksum(sluice_manifest *m, int64_t block, sluice_reason *why);
 
 /* Pure. The same manifest for another extent of the slowest dimension, of the same generation, for what is in the
  * subfiles stays where it is: see sluice_layout_resize(), which says for which layouts. */
@@ -217,11 +224,13 @@ int sluice_manifest_parse(sluice_manifest **out, const char *text, int64_t len, 
 /* Pure. The text, the same for the same manifest, in memory that the caller gives back. */
 int sluice_manifest_format(const sluice_manifest *m, char **text, int64_t *len, sluice_reason *why);
 
-/* Pure. The name of subfile i: 2.17, or, where others have files too, c0ffee...2.17 with the uuid before it. */
+/* Pure. The name of subfile i: 2.17, or, where others have files too, c0ffee...2.17 with the uuid before it; and of the
+ * file of its checksums: 2.17.sum. */
 typedef struct sluice_subfile_name {
     char text[64];
 } sluice_subfile_name;
 sluice_subfile_name sluice_manifest_name(const sluice_manifest *m, int i);
+sluice_subfile_name sluice_manifest_sums(const sluice_manifest *m, int i);
 
 /* target.c. Pure. Whether these len bytes are a name. */
 bool sluice_target_valid(const char *name, size_t len);
@@ -235,8 +244,8 @@ typedef struct sluice_target_path {
 } sluice_target_path;
 int sluice_target_find(sluice_target_path *out, const char *name, const char *bindings, sluice_reason *why);
 
-/* claim.c. Local. The lock of the writer of a container. -EBUSY if another has it, -EOWNERDEAD if another had it and is
- * gone: why names it, and says how to remove the lock. `path` is for messages. */
+/* claim.c. Local. The lock of the writer of a container. -EBUSY if another has it, or may have it, -EOWNERDEAD if
+ * another had it and is surely gone: why names it, and says how to remove the lock. `path` is for messages. */
 #define SLUICE_CLAIM_NAME "lock"
 int sluice_claim_take(int folder, const char *path, sluice_reason *why);
 int sluice_claim_drop(int folder);
@@ -248,13 +257,25 @@ bool sluice_claim_ours(int folder);
 /* claim.c. Local. The same without taking it: 0 if no one has it. */
 int sluice_claim_ask(int folder, const char *path, sluice_reason *why);
 
-/* folder.c. Local. The folders of the targets, opened: one for each, `own` for ".". close leaves that one open. */
+/* folder.c. Local. The folders of the targets, opened: one for each that has a subfile, `own` for "."; -1 for the
+ * others, which need not be bound. close leaves `own` open. target: the folder of one other than ".". */
 int sluice_folder_targets(int **out, const sluice_manifest *m, int own, const char *bindings, sluice_reason *why);
 void sluice_folder_close(int *fd, const sluice_manifest *m, int own);
+int sluice_folder_target(const char *name, const char *bindings, sluice_reason *why);
 
-/* folder.c. Local. Subfiles: made of their sizes and synced, and their folders too (again: those that are there are
- * removed first; else they are -EEXIST), all or none; removed, as far as they are there; opened as stores, each at
- * least as long as the manifest says; closed. */
+/* folder.c. Local. Those of the targets number first, first + every, ..., and `own` for "."; -1 for the others, whose
+ * subfiles are another process's: they are not made and not removed, and stores stand for them (store/elsewhere.c). */
+typedef struct sluice_some {
+    int first, every;
+} sluice_some;
+#define SLUICE_ALL_OF_THEM                                                                                             \
+    (sluice_some) { 0, 1 }
+int sluice_folder_some(int **out, const sluice_manifest *m, int own, const char *bindings, sluice_some some,
+                       sluice_reason *why);
+
+/* folder.c. Local. Subfiles, with their checksums: made of their sizes and synced, and their folders too (again: those
+ * that are there are removed first; else they are -EEXIST), all or none; removed, as far as they are there; opened as
+ * stores, each at least as long as the manifest says; closed. */
 int sluice_folder_make(const sluice_manifest *m, const int *fd, bool again, sluice_reason *why);
 int sluice_folder_remove(const sluice_manifest *m, const int *fd);
 typedef struct sluice_folder_how {
@@ -270,16 +291,50 @@ int sluice_folder_release(sluice_store **member, int n);
 /* folder.c. Local. The manifest in a folder: read; written beside, synced, renamed over the one that is there, and the
  * folder synced. *renamed says whether it came to that, also on failure. -ENOENT: there is none. */
 #define SLUICE_MANIFEST_NAME "manifest.json"
+#define SLUICE_NEXT_NAME SLUICE_MANIFEST_NAME ".new"
 #define SLUICE_DELETED_NAME SLUICE_MANIFEST_NAME ".deleted" /* while the container is being removed */
 int sluice_folder_read(sluice_manifest **out, int folder, const char *name, const char *path, sluice_reason *why);
 int sluice_folder_write(const sluice_manifest *m, int folder, bool *renamed, const char *path, sluice_reason *why);
 
-/* folder.c. Local. What has a name of this container's but stands for nothing in the manifest: told, removed. */
-typedef void sluice_leftover(void *arg, const char *target, const char *name);
-int sluice_folder_leftovers(const sluice_manifest *m, const int *fd, int own, bool remove, sluice_leftover *each,
-                            void *arg, sluice_reason *why);
+/* owner.c. Local. Whose the subfiles on targets other than `own`, the folder of a container, are. check, of one target:
+ * 1: that container's; 0: no one has claimed them; -EPERM: another's, of which this is a copy. claim makes them its own
+ * where no one has. drop gives up what is its own. */
+int sluice_owner_check(const sluice_manifest *m, int target, const char *name, int own, const char *path,
+                       sluice_reason *why);
+int sluice_owner_claim(const sluice_manifest *m, const int *fd, int own, const char *path, sluice_reason *why);
+int sluice_owner_drop(const sluice_manifest *m, int target, int own);
 
-/* container.c. An open container. */
+/* leftover.c. Local. Notes, on disk, the targets of both generations in the folder of a container, so that what a crash
+ * leaves is found on all of them; and that it is over. */
+#define SLUICE_MOVING_NAME "moving"
+int sluice_moving_start(int folder, const sluice_manifest *from, const sluice_manifest *to, const char *path,
+                        sluice_reason *why);
+int sluice_moving_end(int folder);
+
+/* leftover.c. Local. What has a name of this container's but stands for nothing in the manifest: told, removed. */
+typedef void sluice_leftover(void *arg, const char *target, const char *name);
+typedef struct sluice_sweep {
+    const sluice_manifest *m;
+    const int *fd; /* of its targets */
+    int own;       /* the container's folder */
+    const char *path, *bindings;
+    bool remove;
+    sluice_leftover *each; /* or NULL */
+    void *arg;
+} sluice_sweep;
+int sluice_leftovers(const sluice_sweep *w, sluice_reason *why);
+
+/* space.c. Local. What the subfiles of m take on each of the file systems of their folders, and what is free there, in
+ * memory that the caller gives back; `target` is the first one that lies on it, by m's name. */
+typedef struct sluice_space {
+    const char *target;
+    int64_t need, free;
+    uint64_t device;
+} sluice_space;
+int sluice_space_ask(sluice_space **out, int *n, const sluice_manifest *m, const int *fd);
+
+/* container.c. An open container. By custom its name ends so. */
+#define SLUICE_SUFFIX ".sluice"
 typedef enum sluice_container_mode {
     SLUICE_CONTAINER_READ,
     SLUICE_CONTAINER_WRITE, /* takes the lock */
@@ -290,24 +345,43 @@ typedef struct sluice_container {
     int folder;
     sluice_container_mode mode;
     sluice_store_opener *open;
-    pid_t owner; /* of the lock; 0: none of ours */
+    sluice_some some; /* which targets are here */
+    pid_t owner;      /* of the lock; 0: none of ours */
     sluice_manifest *manifest;
     sluice_store **member; /* one for each subfile; a caller that takes them over sets this to NULL */
 } sluice_container;
 
 /* Local. Makes a container, all zeros: it is there as a whole or not at all. -EEXIST if there is anything of that name.
- * Only if the very last sync fails it is there all the same, and may be gone after a crash. `bindings`: see
- * sluice_target_find(). */
+ * `bindings`: see sluice_target_find(). */
 int sluice_container_create(const char *path, const sluice_manifest *m, const char *bindings, sluice_reason *why);
 
+/* Local. The same by the process that has the folder, with those targets; the subfiles of the others must
+ * have been made. */
+int sluice_container_create_some(const char *path, const sluice_manifest *m, const char *bindings, sluice_some some,
+                                 sluice_reason *why);
+
 /* Local. Opens a container and its subfiles, as stores of the best kind or by an opener of their own. Nothing but
- * regular files is opened, no symbolic link in it followed. close also gives the lock back, and returns the first error
- * of it all. */
+ * regular files is opened, no symbolic link in it followed. close also seals checksums of subfiles that no one took
+ * over, gives the lock back, and returns the first error of it all. */
 int sluice_container_open(sluice_container **out, const char *path, sluice_container_mode mode, const char *bindings,
                           sluice_reason *why);
 int sluice_container_open_by(sluice_container **out, const char *path, sluice_container_mode mode, const char *bindings,
                              sluice_store_opener *open, sluice_reason *why);
 int sluice_container_close(sluice_container *c);
+
+/* Local. The same for some of the targets, which the opener gives along with the rest; its manifest may be known
+ * already, in which case the folder is opened only if it is `needed`. A known manifest is taken over if that succeeds.
+ */
+typedef struct sluice_container_how {
+    sluice_container_mode mode;
+    const char *bindings;
+    sluice_store_opener *open;
+    sluice_some some;
+    sluice_manifest *known;
+    bool needed;
+} sluice_container_how;
+int sluice_container_open_some(sluice_container **out, const char *path, const sluice_container_how *how,
+                               sluice_reason *why);
 
 /* Local. The subfiles of m, opened as those of c are: of a generation that is being made, for instance. The caller
  * gives them back by sluice_folder_release(). */
@@ -315,19 +389,31 @@ int sluice_container_members(sluice_store ***out, const sluice_container *c, con
                              sluice_reason *why);
 
 /* Local. Another layout, type or shape for the array, by the process that has the lock: begin makes the subfiles of the
- * next generation; the caller fills and syncs them, or abandons it. publish makes them the container in one step, takes
- * over `next`, opens its subfiles in place of c's and removes the old ones. If it fails before that step, all is as it
- * was; if the last sync fails, the new generation is in place (c->manifest says which), the old subfiles are left. */
+ * next generation; the caller fills and syncs them and seals their checksums, or abandons it. switch makes them the
+ * container in one step and removes the old ones; *done says whether it came to that step, which it also did if only
+ * the sync after it fails, and then the old ones are left. publish seals, and is the same for c itself, which takes
+ * over `next` and has its subfiles open instead of the old ones if it came to that (c->manifest says so). */
 int sluice_container_begin(sluice_container *c, const sluice_manifest *next, sluice_reason *why);
 void sluice_container_abandon(sluice_container *c, const sluice_manifest *next);
+int sluice_container_switch(sluice_container *c, const sluice_manifest *next, bool *done, sluice_reason *why);
 int sluice_container_publish(sluice_container *c, sluice_manifest *next, sluice_reason *why);
 
-/* Local. Tells what crashes left behind in its folders, and removes it (by the process that has the lock). On a target
- * that the manifest no longer names nothing is found. */
+/* Local. The generation that is being made as a container of its own, to be written, without the lock. Takes over
+ * `next` if it succeeds. */
+int sluice_container_next(sluice_container **out, const sluice_container *c, sluice_manifest *next, sluice_reason *why);
+
+/* Local. Tells what crashes left behind in its folders, and removes it (by the process that has the lock). */
 int sluice_container_clean(sluice_container *c, bool remove, sluice_leftover *each, void *arg, sluice_reason *why);
 
-/* Local. Removes a container: from the first step on it is none. One that was left half removed can be removed again. A
- * folder that is none is not touched: -ENOENT. */
+/* Local. Removes a container: from the first step on it is none. One that was left half removed can be removed again,
+ * and then the lock of who was killed at it does not count; so can what was left of it last, a folder with nothing but
+ * a lock in it or not even that, if its name ends in .sluice. A folder that is no container is not touched: -ENOENT. A
+ * copy of a container's folder, whose subfiles elsewhere are not its own, is not either: -EPERM. rest: only what was
+ * left half removed, else -EEXIST. */
 int sluice_container_delete(const char *path, const char *bindings, sluice_reason *why);
+int sluice_container_delete_rest(const char *path, const char *bindings, sluice_reason *why);
+
+/* Local. The same by the process that has the folder; those who have the other targets remove their subfiles. */
+int sluice_container_delete_some(const char *path, const char *bindings, sluice_some some, sluice_reason *why);
 
 #endif

@@ -1,16 +1,18 @@
-/* folder.c: the files of a container in their folders: subfiles, the manifest, and what crashes leave behind.
+/* folder.c: the files of a container in their folders: subfiles and the manifest.
  *
  *     name.sluice/manifest.json           what there is
  *                 manifest.json.new       the next one, until it takes the place of the first
  *                 manifest.json.deleted   that of a container which is being deleted
  *                 1.0  1.1  1.2           subfiles: generation and number
+ *                 1.0.sum  1.1.sum ...    their checksums, if they have some
  *                 lock                    who writes (claim.c)
+ *                 moving                  where to look for what a crash leaves (leftover.c)
  *     target/<uuid>.1.3                   a subfile on a target
+ *            <uuid>.owner                 whose these are (owner.c)
  *
  * All names are in folders that are held open, so that nothing happens elsewhere if someone renames one meanwhile.
  */
 #include "file/file.h"
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -20,50 +22,106 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static const char next[] = SLUICE_MANIFEST_NAME ".new";
+static const char next[] = SLUICE_NEXT_NAME;
 
 /* ---- Targets ---- */
 
-int sluice_folder_targets(int **out, const sluice_manifest *m, int own, const char *bindings, sluice_reason *why) {
-    int *fd = sluice_mem_alloc((size_t)m->ntargets, sizeof *fd), n = 0, error = 0;
+int sluice_folder_some(int **out, const sluice_manifest *m, int own, const char *bindings, sluice_some some,
+                       sluice_reason *why) {
+    bool used[SLUICE_MAX_TARGETS] = {false};
+    int *fd = sluice_mem_alloc((size_t)m->ntargets, sizeof *fd), error = 0;
     if (!fd) return sluice_pass(why, -ENOMEM);
-    for (; n < m->ntargets && !error; n++) {
-        sluice_target_path path;
-        const char *name = m->target[n].text;
-        fd[n] = own;
-        if (!strcmp(name, ".")) continue;
-        if ((error = sluice_target_find(&path, name, bindings, why))) break;
-        fd[n] = sluice_sys_open(AT_FDCWD, path.text, O_RDONLY | O_DIRECTORY, 0);
-        if (fd[n] >= 0) continue;
-        error = sluice_refuse(why, fd[n], -1, "target %s: open %s: %s", name, sluice_store_label(path.text).text,
-                              sluice_strerror(fd[n]));
-        break;
+    for (int i = 0; i < m->layout->n; i++) used[m->place[i]] = true;
+    for (int t = 0; t < m->ntargets; t++) fd[t] = -1;
+    for (int t = 0; t < m->ntargets && !error; t++) {
+        const char *name = m->target[t].text;
+        const bool inside = !strcmp(name, ".");
+        if (!used[t] || (!inside && t % some.every != some.first)) continue;
+        fd[t] = inside ? own : sluice_folder_target(name, bindings, why);
+        if (fd[t] < 0 && !inside) error = fd[t];
     }
-    if (error) {
-        sluice_manifest opened = *m;
-        opened.ntargets = n;
-        sluice_folder_close(fd, &opened, own);
-    } else {
+    if (error)
+        sluice_folder_close(fd, m, own);
+    else
         *out = fd;
-    }
     return error;
+}
+
+int sluice_folder_targets(int **out, const sluice_manifest *m, int own, const char *bindings, sluice_reason *why) {
+    return sluice_folder_some(out, m, own, bindings, SLUICE_ALL_OF_THEM, why);
+}
+
+int sluice_folder_target(const char *name, const char *bindings, sluice_reason *why) {
+    sluice_target_path path;
+    const int error = sluice_target_find(&path, name, bindings, why);
+    if (error) return error;
+    const int fd = sluice_sys_open(AT_FDCWD, path.text, O_RDONLY | O_DIRECTORY, 0);
+    if (fd >= 0) return fd;
+    return sluice_refuse(why, fd, -1, "target %s: open %s: %s", name, sluice_store_label(path.text).text,
+                         sluice_strerror(fd));
 }
 
 void sluice_folder_close(int *fd, const sluice_manifest *m, int own) {
     for (int i = 0; fd && i < m->ntargets; i++)
-        if (fd[i] != own) close(fd[i]);
+        if (fd[i] != own && fd[i] >= 0) close(fd[i]);
     sluice_mem_free(fd);
 }
 
 /* ---- Subfiles ---- */
 
-static int make_subfile(int folder, const char *name, int64_t size) {
+static int write_all(int fd, const void *bytes, int64_t len) {
+    for (int64_t n = 0; n < len;) {
+        const int put = sluice_sys_write(fd, (const char *)bytes + n, (size_t)(len - n));
+        if (put <= 0) return put ? put : -EIO;
+        n += put;
+    }
+    return 0;
+}
+
+/* A file of zeros, but for the first bytes. */
+static int make_file(int folder, const char *name, const void *head, int64_t len, int64_t size) {
     const int fd = sluice_sys_open(folder, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0666);
     if (fd < 0) return fd;
-    int error = sluice_sys_resize(fd, size);
+    int error = write_all(fd, head, len);
+    if (!error) error = sluice_sys_resize(fd, size);
     if (!error) error = sluice_sys_sync(fd);
     close(fd);
     if (error) (void)sluice_sys_unlink(folder, name);
+    return error;
+}
+
+static int remove_file(int folder, const char *name) {
+    const int error = sluice_sys_unlink(folder, name);
+    return error == -ENOENT ? 0 : error;
+}
+
+static int remove_subfile(const sluice_manifest *m, const int *fd, int i) {
+    const int folder = fd[m->place[i]], error = remove_file(folder, sluice_manifest_name(m, i).text);
+    const int sums = m->checksum ? remove_file(folder, sluice_manifest_sums(m, i).text) : 0;
+    return error ? error : sums;
+}
+
+static sluice_sums_id identify_sums(const sluice_manifest *m, int i) {
+    sluice_sums_id id = {.block = m->checksum, .generation = m->generation, .subfile = i};
+    memcpy(id.uuid, m->uuid, sizeof id.uuid);
+    strcpy(id.target, m->target[m->place[i]].text);
+    return id;
+}
+
+static int make_sums(const sluice_manifest *m, const int *fd, int i) {
+    unsigned char head[SLUICE_SUMS_HEAD];
+    const sluice_sums_id id = identify_sums(m, i);
+    sluice_sums_head(head, &id);
+    return make_file(fd[m->place[i]], sluice_manifest_sums(m, i).text, head, sizeof head,
+                     sluice_sums_length(m->layout->set[i].size, m->checksum));
+}
+
+static int make_subfile(const sluice_manifest *m, const int *fd, int i) {
+    const sluice_subfile_name name = sluice_manifest_name(m, i);
+    int error = make_file(fd[m->place[i]], name.text, NULL, 0, m->layout->set[i].size);
+    if (error || !m->checksum) return error;
+    error = make_sums(m, fd, i);
+    if (error) (void)sluice_sys_unlink(fd[m->place[i]], name.text);
     return error;
 }
 
@@ -71,8 +129,9 @@ static int make_subfile(int folder, const char *name, int64_t size) {
 static int remove_first(const sluice_manifest *m, const int *fd, int n) {
     int error = 0;
     for (int i = 0; i < n; i++) {
-        const int r = sluice_sys_unlink(fd[m->place[i]], sluice_manifest_name(m, i).text);
-        if (r && r != -ENOENT && !error) error = r;
+        if (fd[m->place[i]] < 0) continue;
+        const int r = remove_subfile(m, fd, i);
+        if (r && !error) error = r;
     }
     return error;
 }
@@ -83,29 +142,48 @@ int sluice_folder_remove(const sluice_manifest *m, const int *fd) { return remov
 int sluice_folder_make(const sluice_manifest *m, const int *fd, bool again, sluice_reason *why) {
     int error = 0, made = 0;
     for (int i = 0; i < m->layout->n && !error; i++) {
-        const sluice_subfile_name name = sluice_manifest_name(m, i);
-        const int folder = fd[m->place[i]];
-        if (again && (error = sluice_sys_unlink(folder, name.text)) == -ENOENT) error = 0;
-        if (!error) error = make_subfile(folder, name.text, m->layout->set[i].size);
+        if (fd[m->place[i]] >= 0) {
+            if (again) error = remove_subfile(m, fd, i);
+            if (!error) error = make_subfile(m, fd, i);
+        }
         if (error)
-            sluice_store_refuse(why, error, "create", name.text, -1);
+            sluice_store_refuse(why, error, "create", sluice_manifest_name(m, i).text, -1);
         else
             made++;
     }
     for (int t = 0; t < m->ntargets && !error; t++)
-        if ((error = sluice_sys_sync(fd[t]))) sluice_store_refuse(why, error, "sync target", m->target[t].text, -1);
+        if (fd[t] >= 0 && (error = sluice_sys_sync(fd[t])))
+            sluice_store_refuse(why, error, "sync target", m->target[t].text, -1);
     if (error) (void)remove_first(m, fd, made);
     return error;
 }
 
 /* Messages call a subfile a.sluice/1.0, or, on another target, a.sluice/fast:c0ffee...1.0. */
-static bool call_member(sluice_store *s, const sluice_manifest *m, int i, const sluice_label *path) {
+static bool call_member(sluice_store *s, const sluice_manifest *m, int i, const char *name, const sluice_label *path) {
     const char *target = m->target[m->place[i]].text;
     char text[sizeof path->text + sizeof(sluice_target_name) + sizeof(sluice_subfile_name) + 2];
     const bool own = !strcmp(target, ".");
-    snprintf(text, sizeof text, "%s/%s%s%s", path->text, own ? "" : target, own ? "" : ":",
-             sluice_manifest_name(m, i).text);
+    snprintf(text, sizeof text, "%s/%s%s%s", path->text, own ? "" : target, own ? "" : ":", name);
     return sluice_store_call(s, text);
+}
+
+/* A subfile together with its checksums. */
+static int add_sums(sluice_store **s, const sluice_manifest *m, int i, const sluice_folder_how *how,
+                    const sluice_label *label, sluice_reason *why) {
+    const sluice_subfile_name name = sluice_manifest_sums(m, i);
+    const sluice_sums_id id = identify_sums(m, i);
+    sluice_reason inner = {0};
+    sluice_store *file = NULL;
+    int error = how->open(&file, how->fd[m->place[i]], name.text, how->mode, &inner);
+    if (error)
+        return sluice_refuse(why, error, -1, "open %s: checksums of subfile %d on target %s: %.80s", label->text, i,
+                             id.target, inner.text);
+    if (!call_member(file, m, i, name.text, label))
+        error = sluice_store_refuse(why, -ENOMEM, "open", how->path, -1);
+    else
+        error = sluice_store_open_sums(s, *s, file, &id, m->layout->set[i].size, why);
+    if (error) sluice_store_close(file);
+    return error;
 }
 
 static int open_member(sluice_store **out, const sluice_manifest *m, int i, const sluice_folder_how *how,
@@ -115,6 +193,7 @@ static int open_member(sluice_store **out, const sluice_manifest *m, int i, cons
     const sluice_label label = sluice_store_label(how->path);
     sluice_reason inner = {0};
     sluice_store *s = NULL;
+    if (how->fd[m->place[i]] < 0) return sluice_store_open_elsewhere(out, need, how->path, why);
     int error = how->open(&s, how->fd[m->place[i]], name.text, how->mode, &inner);
     if (error == -ELOOP)
         return sluice_refuse(why, error, -1, "open %s: subfile %d, %s, is a symbolic link", label.text, i, name.text);
@@ -126,11 +205,13 @@ static int open_member(sluice_store **out, const sluice_manifest *m, int i, cons
                              m->target[m->place[i]].text, inner.text);
     const int64_t size = sluice_store_size(s, why);
     if (size < 0) error = (int)size;
-    if (!error && !call_member(s, m, i, &label)) error = sluice_store_refuse(why, -ENOMEM, "open", how->path, -1);
+    if (!error && !call_member(s, m, i, name.text, &label))
+        error = sluice_store_refuse(why, -ENOMEM, "open", how->path, -1);
     if (!error && size < need)
         error = sluice_refuse(why, SLUICE_E_FORMAT, size,
                               "open %s: truncated: subfile %d, %s, has %" PRId64 " bytes instead of %" PRId64,
                               label.text, i, name.text, size, need);
+    if (!error && m->checksum) error = add_sums(&s, m, i, how, &label, why);
     if (error)
         sluice_store_close(s);
     else
@@ -202,15 +283,6 @@ int sluice_folder_read(sluice_manifest **out, int folder, const char *name, cons
     return error ? sluice_refuse(why, error, inner.pos, "open %s: %.120s", label.text, inner.text) : 0;
 }
 
-static int write_all(int fd, const char *text, int64_t len) {
-    for (int64_t n = 0; n < len;) {
-        const int put = sluice_sys_write(fd, text + n, (size_t)(len - n));
-        if (put <= 0) return put ? put : -EIO;
-        n += put;
-    }
-    return sluice_sys_sync(fd);
-}
-
 int sluice_folder_write(const sluice_manifest *m, int folder, bool *renamed, const char *path, sluice_reason *why) {
     char *text = NULL;
     int64_t len = 0;
@@ -223,6 +295,7 @@ int sluice_folder_write(const sluice_manifest *m, int folder, bool *renamed, con
     if (fd < 0) error = fd;
     if (!error) {
         error = write_all(fd, text, len);
+        if (!error) error = sluice_sys_sync(fd);
         close(fd);
         if (!error) error = sluice_sys_rename(folder, next, SLUICE_MANIFEST_NAME);
         *renamed = !error;
@@ -231,61 +304,4 @@ int sluice_folder_write(const sluice_manifest *m, int folder, bool *renamed, con
     }
     sluice_mem_free(text);
     return error ? sluice_store_refuse(why, error, "write the manifest of", path, -1) : 0;
-}
-
-/* ---- What crashes leave behind ---- */
-
-/* A number without a sign or leading zeros; where it ends, or NULL. */
-static const char *read_number(const char *s, int64_t *v) {
-    if (*s < '0' || *s > '9' || (*s == '0' && s[1] >= '0' && s[1] <= '9')) return NULL;
-    for (*v = 0; *s >= '0' && *s <= '9'; s++)
-        if (!sluice_mul(*v, 10, v) || !sluice_add(*v, *s - '0', v)) return NULL;
-    return s;
-}
-
-/* Whether it is a name of this container's that stands for nothing in a target. */
-static bool is_leftover(const sluice_manifest *m, const char *target, const char *name) {
-    const bool own = !strcmp(target, ".");
-    int64_t generation, i;
-    if (own && !strcmp(name, next)) return true;
-    if (!own && (strncmp(name, m->uuid, 32) != 0 || name[32] != '.')) return false;
-    const char *s = read_number(name + (own ? 0 : 33), &generation);
-    if (!s || *s != '.' || !(s = read_number(s + 1, &i)) || *s) return false;
-    return generation != m->generation || i >= m->layout->n || strcmp(m->target[m->place[i]].text, target) != 0;
-}
-
-static int look_through(const sluice_manifest *m, int folder, const char *target, bool remove, sluice_leftover *each,
-                        void *arg) {
-    const int again = sluice_sys_open(folder, ".", O_RDONLY | O_DIRECTORY, 0); /* with a position of its own */
-    DIR *d = again < 0 ? NULL : fdopendir(again);
-    int error = 0;
-    if (!d) error = again < 0 ? again : -errno;
-    if (!d && again >= 0) close(again);
-    while (d && !error) {
-        errno = 0;
-        const struct dirent *e = readdir(d);
-        if (!e) {
-            error = -errno;
-            break;
-        }
-        if (!is_leftover(m, target, e->d_name)) continue;
-        if (each) each(arg, target, e->d_name);
-        if (remove) error = sluice_sys_unlink(folder, e->d_name);
-    }
-    if (d) closedir(d);
-    return error;
-}
-
-/* The container's own folder has the manifests, whether it is a target or not. */
-int sluice_folder_leftovers(const sluice_manifest *m, const int *fd, int own, bool remove, sluice_leftover *each,
-                            void *arg, sluice_reason *why) {
-    int error = look_through(m, own, ".", remove, each, arg);
-    if (error) return sluice_store_refuse(why, error, "clean target", ".", -1);
-    for (int t = 0; t < m->ntargets; t++) {
-        const char *name = m->target[t].text;
-        if (!strcmp(name, ".")) continue;
-        error = look_through(m, fd[t], name, remove, each, arg);
-        if (error) return sluice_store_refuse(why, error, "clean target", name, -1);
-    }
-    return 0;
 }

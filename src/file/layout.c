@@ -160,7 +160,7 @@ static int count_families(maker *m, int64_t *total, const sluice_set *s, int64_t
     return sluice_refuse(m->read.why, SLUICE_E_COMPLEX, pos, "the layout takes more than %d families", MAX_FAMILIES);
 }
 
-/* Where subfile i starts in a text of sets from `start` on. */
+/* Where the i-th set from the one at `start` on starts in a text of sets. */
 static int64_t place_of(const char *text, int64_t start, int64_t i) {
     for (; i > 0 && text[start]; start++) i -= text[start] == ';';
     return start;
@@ -185,12 +185,12 @@ static int repeat(maker *m, int64_t disp, int64_t start) {
     if (error)
         return sluice_refuse(m->read.why, error, place_of(m->read.text, start, error == SLUICE_E_SHARED ? why.pos : 0),
                              "%s", why.text);
-    for (int i = 0; i < l->n; i++) {
+    for (int i = 0; i < l->n; i++, start = place_of(m->read.text, start, 1)) {
         const sluice_element e = {&l->set[i], p.period, disp};
         error = sluice_element_cut(&l->set[i], &e, 0, l->length);
         if (!error && i == 0 && disp > 0) error = add_prefix(l->set, sluice_min(disp, l->length));
         if (error) return sluice_pass(m->read.why, error);
-        if ((error = count_families(m, &total, &l->set[i], place_of(m->read.text, start, i)))) return error;
+        if ((error = count_families(m, &total, &l->set[i], start))) return error;
     }
     return 0;
 }
@@ -251,15 +251,19 @@ static int make_sets(maker *m) {
     sluice_layout *l = m->l;
     sluice_reason why = {.pos = -1};
     sluice_dealing dealing = {l->tile, l->n, 4 * MAX_FAMILIES};
+    sluice_hpf parts = {0};
     int64_t total = 0;
     int error = make_room(m);
+    if (error) return error;
+    if (!l->tile) error = sluice_hpf_open(&parts, &l->space, l->spread.dist, l->spread.grid, &why);
+    bool counted = true;
     for (int i = 0; i < l->n && !error; i++) {
         error = l->tile ? sluice_deal_tiles(&l->set[i], &l->space, &dealing, i, &why)
-                        : sluice_set_hpf(&l->set[i], &l->space, l->spread.dist, l->spread.grid, i, &why);
-        if (error) return sluice_refuse(m->read.why, error, -1, "%s", why.text);
-        error = count_families(m, &total, &l->set[i], -1);
+                        : sluice_hpf_part(&l->set[i], &parts, i, &why);
+        if (!error) counted = !(error = count_families(m, &total, &l->set[i], -1));
     }
-    return error;
+    sluice_hpf_close(&parts);
+    return error && counted ? sluice_refuse(m->read.why, error, -1, "%s", why.text) : error;
 }
 
 static int place_subfiles(maker *m) {

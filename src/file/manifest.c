@@ -9,6 +9,7 @@
  *       "order": "C",
  *       "type": "float64",
  *       "byte_order": "little",
+ *       "checksum_block": 65536,
  *       "layout": "striped:1M:2",
  *       "targets": [".", "fast"],
  *       "subfiles": [
@@ -52,6 +53,20 @@ sluice_subfile_name sluice_manifest_name(const sluice_manifest *m, int i) {
     const bool own = !strcmp(m->target[m->place[i]].text, ".");
     snprintf(name.text, sizeof name.text, "%s%s%" PRId64 ".%d", own ? "" : m->uuid, own ? "" : ".", m->generation, i);
     return name;
+}
+
+sluice_subfile_name sluice_manifest_sums(const sluice_manifest *m, int i) {
+    sluice_subfile_name name = sluice_manifest_name(m, i);
+    strcat(name.text, ".sum");
+    return name;
+}
+
+int sluice_manifest_checksum(sluice_manifest *m, int64_t block, sluice_reason *why) {
+    if (block && (block < SLUICE_SUMS_LEAST || block > SLUICE_SUMS_MOST || (block & (block - 1))))
+        return sluice_refuse(why, SLUICE_E_ARGUMENT, -1,
+                             "checksums of blocks of %" PRId64 " bytes; it is a power of two from 512 to 16M", block);
+    m->checksum = block;
+    return 0;
 }
 
 /* ---- Making ---- */
@@ -118,6 +133,7 @@ static int make(sluice_manifest *m, const char *layout, const char *targets, con
     m->generation = 1;
     if (!before) return sluice_pass(why, draw_uuid(m->uuid));
     strcpy(m->uuid, before->uuid);
+    m->checksum = before->checksum;
     if (!sluice_add(before->generation, 1, &m->generation))
         return sluice_refuse(why, SLUICE_E_OVERFLOW, -1, "no generation after the last");
     return 0;
@@ -221,6 +237,7 @@ static void write_text(writer *w, const sluice_manifest *m) {
         put_string(w, m->desc.descr);
         print(w, ",\n");
     }
+    if (m->checksum) print(w, "  \"checksum_block\": %" PRId64 ",\n", m->checksum);
     print(w, "  \"layout\": ");
     put_string(w, m->layout->text);
     print(w, ",\n  \"targets\": [");
@@ -306,7 +323,7 @@ static int read_version(const json_t *o, sluice_reason *why) {
     if (version != VERSION)
         return sluice_refuse(why, SLUICE_E_VERSION, -1, "version %" PRId64 " of the format; this Sluice knows %d",
                              version, VERSION);
-    const json_t *requires = json_object_get(o, "requires"), *block = json_object_get(o, "checksum_block");
+    const json_t *requires = json_object_get(o, "requires");
     if (requires && !json_is_array(requires)) return REFUSE("\"requires\" is not a list");
     if (json_array_size(requires)) {
         const json_t *first = json_array_get(requires, 0);
@@ -314,10 +331,15 @@ static int read_version(const json_t *o, sluice_reason *why) {
         return sluice_refuse(why, SLUICE_E_VERSION, -1, "it requires \"%.60s\", which this Sluice does not know",
                              json_string_value(first));
     }
-    if (block && !json_is_integer(block)) return REFUSE("\"checksum_block\" is not a whole number");
-    if (json_integer_value(block) != 0)
-        return sluice_refuse(why, SLUICE_E_VERSION, -1, "it has checksums, which this Sluice does not know");
     return 0;
+}
+
+static int read_checksum(sluice_manifest *m, const json_t *o, sluice_reason *why) {
+    int64_t block = 0;
+    sluice_reason inner;
+    int error = json_object_get(o, "checksum_block") ? get_number(o, "checksum_block", 0, &block, why) : 0;
+    if (!error && sluice_manifest_checksum(m, block, &inner)) error = REFUSE("\"checksum_block\": %.150s", inner.text);
+    return error;
 }
 
 static int read_identity(sluice_manifest *m, const json_t *o, sluice_reason *why) {
@@ -418,6 +440,7 @@ static int read_tree(sluice_manifest *m, const json_t *o, sluice_reason *why) {
     if ((error = read_identity(m, o, why))) return error;
     if ((error = read_shape(&m->desc.shape, o, why))) return error;
     if ((error = read_type(&m->desc, o, why))) return error;
+    if ((error = read_checksum(m, o, why))) return error;
     if ((error = get_string(o, "layout", SLUICE_MAX_LAYOUT_TEXT, &layout, why))) return error;
     if ((error = sluice_layout_parse(&m->layout, &m->desc.shape, layout, why))) return error;
     return read_places(m, o, why);

@@ -2,8 +2,8 @@
  *
  * A process writes what it has to say into its slot and rings: it adds itself to those present. The last one to come
  * puts the slots together and turns the page, for which the others wait: a few thousand spins while every process has a
- * core of its own; otherwise, for some tenths of a millisecond, they give way to each other, which costs a tenth of
- * being put to sleep and woken; then asleep on a futex. With several nodes, the last one wakes the leader, who puts the
+ * core of its own; otherwise, for a tenth of a millisecond, they give way to each other, which costs a tenth of being
+ * put to sleep and woken; then asleep on a futex. With several nodes, the last one wakes the leader, who puts the
  * answers of the nodes together before the page is turned.
  *
  * No one can be a page behind: a page is turned only when all are present, and who is present has read the last one.
@@ -62,7 +62,10 @@ static void wake_all(sluice_bell *b, _Atomic uint32_t *word) {
 static void await(sluice_group *g, _Atomic uint32_t *word, uint32_t old) {
     sluice_bell *b = g->bell;
     const bool cores = g->nlocal <= g->cores;
-    const int tries = cores ? SPINS : SPINS / g->nlocal; /* fewer by many: who works meanwhile needs the cores */
+    /* A scheduler that owes time to those who give way runs them first, each in turn, while the one that all wait for
+     * may have used up its share in MPI's own waiting. So all of them together give way no more than SPINS / n times.
+     */
+    const int tries = cores ? SPINS : SPINS / g->nlocal / g->nlocal;
     for (int i = 0; i < tries; i++) {
         if (atomic_load_explicit(word, memory_order_acquire) != old) return;
         if (cores)

@@ -7,9 +7,14 @@ static sluice_message *frame_of(const sluice_call *c) {
     return (sluice_message *)(void *)((unsigned char *)c->data - sizeof(sluice_message));
 }
 
-/* Sends or receives a head with n bytes behind it; false if MPI would not. */
-static bool post(MPI_Comm comm, bool send, sluice_call *c, int64_t n, MPI_Request *r) {
+static bool is_read(const sluice_call *c) {
+    return c->question.question == SLUICE_ASK_READ || c->question.question == SLUICE_ASK_GET;
+}
+
+/* Sends the question or receives the answer, with what it carries behind its head; false if MPI would not. */
+static bool post(MPI_Comm comm, bool send, sluice_call *c, MPI_Request *r) {
     const int tag = send ? SLUICE_TAG_QUESTION : SLUICE_TAG_ANSWER;
+    const int64_t wire = send ? c->question.wire : 0, n = send == is_read(c) ? 0 : c->question.n;
     sluice_message *head = send ? &c->question : &c->answer;
     MPI_Datatype type = MPI_BYTE;
     int count = (int)sizeof *head;
@@ -18,12 +23,13 @@ static bool post(MPI_Comm comm, bool send, sluice_call *c, int64_t n, MPI_Reques
         base = frame_of(c);
         if (send) memcpy(base, head, sizeof *head);
         count += (int)n;
-    } else if (n) {
-        int length[2] = {(int)sizeof *head, (int)n};
-        MPI_Aint at[2];
+    } else if (n || wire) {
+        int length[3] = {(int)sizeof *head, (int)wire, (int)n};
+        MPI_Aint at[3] = {0};
         MPI_Get_address(head, &at[0]);
-        MPI_Get_address(c->data, &at[1]);
-        if (MPI_Type_create_hindexed(2, length, at, MPI_BYTE, &type)) return false;
+        if (wire) MPI_Get_address(c->wire, &at[1]);
+        if (n) MPI_Get_address(c->data, &at[2]);
+        if (MPI_Type_create_hindexed(3, length, at, MPI_BYTE, &type)) return false;
         MPI_Type_commit(&type);
         base = MPI_BOTTOM;
         count = 1;
@@ -35,8 +41,6 @@ static bool post(MPI_Comm comm, bool send, sluice_call *c, int64_t n, MPI_Reques
     return !err;
 }
 
-static bool is_read(const sluice_call *c) { return c->question.question == SLUICE_ASK_READ; }
-
 void sluice_ask_start(MPI_Comm comm, sluice_call *call, int n) {
     for (int i = 0; i < n; i++) {
         sluice_call *c = &call[i];
@@ -45,8 +49,8 @@ void sluice_ask_start(MPI_Comm comm, sluice_call *call, int n) {
         if (c->framed) memset(frame_of(c), 0, sizeof c->answer);
         c->request[0] = c->request[1] = MPI_REQUEST_NULL;
         /* The answer has its place before the question goes out: a server never waits for us to make room. */
-        if (!post(comm, false, c, is_read(c) ? c->question.n : 0, &c->request[0])) continue;
-        if (post(comm, true, c, is_read(c) ? 0 : c->question.n, &c->request[1])) continue;
+        if (!post(comm, false, c, &c->request[0])) continue;
+        if (post(comm, true, c, &c->request[1])) continue;
         MPI_Cancel(&c->request[0]);
         MPI_Request_free(&c->request[0]);
     }

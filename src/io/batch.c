@@ -103,12 +103,17 @@ static int add_run(sluice_io_batch *b, int64_t lo, int64_t end, const sluice_set
     return err;
 }
 
+int sluice_io_cover(sluice_set *out, const sluice_set *wanted, int64_t gap) {
+    const int err = sluice_set_coarsen(out, wanted, gap);
+    return err == SLUICE_E_COMPLEX ? sluice_set_copy(out, wanted) : err;
+}
+
 int sluice_io_batch_walk(sluice_io_batch *b, const sluice_set *wanted, const sluice_io_part *straight,
                          sluice_io_flush *flush, void *arg, sluice_reason *why) {
     sluice_set cover = SLUICE_SET_EMPTY;
     sluice_cursor c;
     sluice_run run;
-    int err = sluice_set_coarsen(&cover, wanted, b->plan.gap);
+    int err = sluice_io_cover(&cover, wanted, b->plan.gap);
     if (err) sluice_refuse(why, err, -1, "%s %s: %s", b->call, b->io->store->name, sluice_strerror(err));
     if (!err)
         for (sluice_cursor_init(&c, &cover); !err && sluice_cursor_run(&c, &run);)

@@ -6,6 +6,7 @@
  * it: everyone must know first what the others write.
  */
 #include "io/collective.h"
+#include "io/serve.h"
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,13 +20,13 @@ typedef struct call {
     bool write;
     sluice_io_part *part; /* what is left to do; n may shrink */
     int n;
-    bool helped;   /* some of it was read alone */
-    bool same;     /* the parts are those of the last pattern, */
-    int64_t shift; /* so much further on */
-    bool own;      /* we had better write ourselves */
-    sluice_side *side;
-    int64_t asked;     /* bytes */
-    sluice_set *spare; /* memory of parts of which not all bytes are kept */
+    bool helped;          /* some of it was read alone */
+    bool same;            /* the parts are those of the last pattern, */
+    int64_t shift;        /* so much further on */
+    bool own;             /* we had better write ourselves */
+    sluice_io_part *kept; /* the parts without what higher ranks overwrite, and */
+    sluice_set *spare;    /* the sets of those that are not as they were */
+    int64_t asked;        /* bytes */
     sluice_clock clock;
     double start;
     const char *way, *reason;
@@ -93,8 +94,10 @@ static int help_oneself(call *x, sluice_reason *why) {
         return err;
     }
     int left = 0;
-    for (int i = 0; i < x->n; i++)
-        if (!sluice_io_mapped(x->io, false, &x->part[i], false)) x->part[left++] = x->part[i];
+    for (int i = 0, moved; i < x->n; i += (int)sluice_max(moved, 1)) {
+        moved = sluice_io_mapped(x->io, false, &x->part[i], x->n - i, false);
+        if (!moved) x->part[left++] = x->part[i];
+    }
     x->helped = left < x->n;
     x->n = left;
     return 0;
@@ -110,21 +113,18 @@ static bool would_write_own(call *x) {
     return true;
 }
 
-/* Where each part lies in the file and in memory, without what higher ranks overwrite. On failure all of it stays. */
+/* Where each part lies in the file and in memory, without what higher ranks overwrite. */
 static int find_memory(call *x, int64_t shift, sluice_reason *why) {
     const sluice_pattern *p = x->c->pattern;
     int err = 0;
-    for (int i = 0; i < x->n; i++) x->side[i] = x->part[i].mem;
-    if (!p->kept) return 0;
-    for (int i = 0; i < x->n && !err; i++) {
+    for (int i = 0; i < x->n; i++) x->kept[i] = x->part[i];
+    for (int i = 0; p->kept && i < x->n && !err; i++) {
         const sluice_set *mem = x->part[i].mem.set;
         sluice_set *place = &x->spare[2 * i], *file = &x->spare[2 * i + 1];
         err = mem ? sluice_set_embed(place, &p->kept[i], mem) : sluice_set_copy(place, &p->kept[i]);
         if (!err) err = sluice_set_shift(file, &p->file[i], shift);
-    }
-    for (int i = 0; i < x->n && !err; i++) {
-        x->side[i].set = &x->spare[2 * i];
-        x->part[i] = (sluice_io_part){&x->spare[2 * i + 1], x->side[i]};
+        x->kept[i].file = file;
+        x->kept[i].mem.set = place;
     }
     return refuse(x, err, why);
 }
@@ -133,6 +133,17 @@ static int find_memory(call *x, int64_t shift, sluice_reason *why) {
 
 /* What the processes tell each other first; the smallest of each number goes to all. */
 enum { EMPTY, OWN, UNTOUCHED, SAME, SHIFT, NOT_SHIFT, SAID };
+
+/* Whether servers still have what the plan makes them move: parts, which lie in one subfile each, must do so in the
+ * same one, and a server must know what is wanted, for all of its domain cannot be shifted. */
+static bool stays(const call *x) {
+    const sluice_pattern *p = x->c->pattern;
+    for (int i = 0; i < x->n; i++) {
+        const int64_t lo = sluice_set_lo(x->part[i].file);
+        if (sluice_far_subfile(x->c->far, lo) != sluice_far_subfile(x->c->far, lo - x->shift)) return false;
+    }
+    return !p->planned || p->me < 0 || p->share.exact;
+}
 
 /* Whether our parts are those of the present pattern, x->shift further on. */
 static int recognise(call *x, sluice_reason *why) {
@@ -145,6 +156,7 @@ static int recognise(call *x, sluice_reason *why) {
     if (err) return refuse(x, err, why);
     x->same = x->n == p->n && nkey == p->nkey && (!nkey || !memcmp(key, p->key, (size_t)nkey));
     if (x->same && x->n) x->shift = lo - p->lo;
+    if (x->c->far && !stays(x)) x->same = false;
     sluice_mem_free(key);
     return 0;
 }
@@ -206,7 +218,7 @@ static int two_phase(call *x, int64_t shift, sluice_reason *why) {
     bool gaps = true;
     if (!err) err = guard(x, shift, &gaps, why);
     if (err) return err;
-    err = sluice_rounds(c, x->io, x->side, shift, gaps, &x->clock, &wanted, why);
+    err = sluice_rounds(c, x->io, x->kept, shift, gaps, &x->clock, &wanted, why);
     err = sluice_agree(c->group, err, why, NULL, 0);
     if (!err) *(x->write ? &x->io->counts.wanted_written : &x->io->counts.wanted_read) += wanted;
     sluice_reason late;
@@ -215,17 +227,23 @@ static int two_phase(call *x, int64_t shift, sluice_reason *why) {
     return err && !(unlocked && err == SLUICE_E_COMPLEX) ? err : unlocked;
 }
 
-/* Where who moves what has no closed form, each process moves its own: reads at once, writes one after the other, so
- * that the highest rank wins. */
+/* One of those who move their own is done: all agree on the error. Servers answer the others until then. */
+static int agree_turn(call *x, int err, sluice_reason *why) {
+    if (x->c->far) err = sluice_far_meet(x->c->far, SLUICE_CALL_TURN, 0, err, why);
+    return sluice_agree(x->c->group, err, why, NULL, 0);
+}
+
+/* Where who moves what has no closed form, each process moves its own: reads at once, writes one after the other and
+ * all that was asked for, so that the highest rank wins. */
 static int alone(call *x, sluice_reason *why) {
     sluice_group *g = x->c->group;
     x->way = x->write ? "in turn" : "own";
     x->reason = "too complex to plan";
-    if (!x->write) return sluice_agree(g, sluice_io_read(x->io, x->part, x->n, why), why, NULL, 0);
+    if (!x->write) return agree_turn(x, sluice_io_read(x->io, x->part, x->n, why), why);
     int err = 0;
     for (int r = 0; r < g->size && !err; r++) {
         if (r == g->rank) err = sluice_io_write(x->io, x->part, x->n, why);
-        err = sluice_agree(g, err, why, NULL, 0);
+        err = agree_turn(x, err, why);
     }
     return err;
 }
@@ -276,7 +294,7 @@ static int write_together(call *x, int err, sluice_reason *why) {
     if (x->c->pattern->complex) return alone(x, why);
     err = find_memory(x, said[SHIFT], why);
     if (x->c->pattern->conflict) err = sluice_agree(x->c->group, err, why, NULL, 0); /* else it cannot fail */
-    if (!err && own) return sluice_agree(x->c->group, sluice_io_write(x->io, x->part, x->n, why), why, NULL, 0);
+    if (!err && own) return sluice_agree(x->c->group, sluice_io_write(x->io, x->kept, x->n, why), why, NULL, 0);
     if (!err) err = two_phase(x, said[SHIFT], why);
     return err == SLUICE_E_COMPLEX ? alone(x, why) : err;
 }
@@ -303,7 +321,7 @@ static void report(const call *x, const sluice_counts *before, int err) {
 
 /* Room for the parts that have bytes. */
 static int collect(call *x, const sluice_io_part *part, int n, sluice_reason *why) {
-    size_t each = sizeof *x->part + sizeof *x->side + 2 * sizeof *x->spare;
+    size_t each = 2 * sizeof *x->part + 2 * sizeof *x->spare;
     x->part = sluice_mem_alloc((size_t)n, each);
     if (!x->part) return refuse(x, -ENOMEM, why);
     for (int i = 0; i < n; i++) {
@@ -311,8 +329,8 @@ static int collect(call *x, const sluice_io_part *part, int n, sluice_reason *wh
         x->part[x->n++] = part[i];
         x->asked += part[i].file->size;
     }
-    x->side = (sluice_side *)(x->part + n);
-    x->spare = (sluice_set *)(x->side + n);
+    x->kept = x->part + n;
+    x->spare = (sluice_set *)(x->kept + n);
     memset(x->spare, 0, 2 * (size_t)n * sizeof *x->spare);
     return 0;
 }

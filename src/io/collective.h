@@ -46,6 +46,7 @@ typedef struct sluice_collective {
     int64_t memory;                   /* for all buffers of a process */
     bool exclusive;                   /* no one outside the group writes the file */
     bool locks;                       /* ranges of it can be locked */
+    struct sluice_far *far;           /* the servers that have the file, and are the aggregators; or NULL */
     bool log;                         /* SLUICE_LOG=why: a line per call from rank 0 */
     sluice_pattern last[2], *pattern; /* the last of reads and of writes; the present one */
 } sluice_collective;
@@ -57,14 +58,6 @@ void sluice_collective_close(sluice_collective *c);
 
 /* collective.c. Local, but all processes must do the same. Plans must be made anew. */
 void sluice_collective_forget(sluice_collective *c);
-
-/* Where everyone's request follows from something that all processes know, nobody needs to be told: request() says what
- * a rank wants, and `mark` is a number that tells what is known apart from anything else. */
-typedef struct sluice_known {
-    int (*request)(void *arg, int rank, sluice_set *out, sluice_reason *why);
-    void *arg;
-    int64_t mark;
-} sluice_known;
 
 /* collective.c. Collective. Moves the parts of all processes; for writes later parts win, and higher ranks. `error` and
  * `why` say what went wrong on this process before, if something did: it then takes part with nothing. `known` may be
@@ -97,9 +90,9 @@ int sluice_pattern_plan(sluice_collective *c, sluice_io *io, const sluice_extent
 void sluice_pattern_forget(sluice_pattern *p, int size);
 
 /* rounds.c. Collective. Carries the plan out, `shift` bytes further on in the file, for writes with or without gaps
- * moved along; side[i] is the memory of part i. *wanted are the bytes copied from or to it, which count if all
+ * moved along; of our parts only the memory counts. *wanted are the bytes copied from or to it, which count if all
  * processes succeeded; returns our own error. */
-int sluice_rounds(sluice_collective *c, sluice_io *io, const sluice_side *side, int64_t shift, bool gaps,
+int sluice_rounds(sluice_collective *c, sluice_io *io, const sluice_io_part *part, int64_t shift, bool gaps,
                   sluice_clock *clock, int64_t *wanted, sluice_reason *why);
 
 /* messages.c. Local, on leaders. Carries what the nodes want of each other in round k from the windows to the nodes, or

@@ -23,6 +23,18 @@ int sluice_conflict_unite(sluice_set *out, const sluice_set *s, int n) {
     return err;
 }
 
+int sluice_conflict_ask(sluice_set *out, const sluice_set *file, int n, bool write) {
+    int err = sluice_conflict_unite(out, file, n);
+    if (err != SLUICE_E_COMPLEX || write) return err;
+    int64_t lo = INT64_MAX, hi = 0;
+    for (int i = 0; i < n; i++) {
+        if (!file[i].size) continue;
+        lo = sluice_min(lo, sluice_set_lo(&file[i]));
+        hi = sluice_max(hi, sluice_set_hi(&file[i]));
+    }
+    return sluice_set_block(out, lo, hi - lo);
+}
+
 int sluice_conflict_lost(sluice_set *out, const sluice_set *request, int size, int rank, bool refuse,
                          sluice_reason *why) {
     sluice_set both = SLUICE_SET_EMPTY;
@@ -39,11 +51,14 @@ int sluice_conflict_lost(sluice_set *out, const sluice_set *request, int size, i
     return err;
 }
 
-int sluice_conflict_leave_out(sluice_set *file, sluice_set *kept, const sluice_set *lost) {
+int sluice_conflict_leave_out(sluice_set *file, sluice_set *kept, int n, const sluice_set *lost) {
     sluice_set rest = SLUICE_SET_EMPTY;
-    int err = sluice_set_subtract(&rest, file, lost);
-    if (!err) err = sluice_set_project(kept, &rest, file);
-    if (!err) err = sluice_set_copy(file, &rest);
+    int err = 0;
+    for (int i = 0; i < n && !err; i++) {
+        err = sluice_set_subtract(&rest, &file[i], lost);
+        if (!err) err = sluice_set_project(&kept[i], &rest, &file[i]);
+        if (!err) err = sluice_set_copy(&file[i], &rest);
+    }
     sluice_set_free(&rest);
     return err;
 }

@@ -65,7 +65,14 @@ int sluice_agree(sluice_group *g, int error, sluice_reason *why, int64_t *least,
 
 /* agree.c. Collective. The same at the start of a call, first of all about which call it is, with two numbers less:
  * SLUICE_E_MISMATCH if they do not all make the same. Transfers have numbers >= 0. */
-enum { SLUICE_CALL_SYNC = -1, SLUICE_CALL_RESIZE = -2, SLUICE_CALL_CLOSE = -3, SLUICE_CALL_COPY = -4 };
+enum {
+    SLUICE_CALL_SYNC = -1,
+    SLUICE_CALL_RESIZE = -2,
+    SLUICE_CALL_CLOSE = -3,
+    SLUICE_CALL_COPY = -4,
+    SLUICE_CALL_RELAYOUT = -5,
+    SLUICE_CALL_TURN = -6 /* within a call, with servers (far.c): the next process moves its own */
+};
 int sluice_agree_on(sluice_group *g, int64_t call, int error, sluice_reason *why, int64_t *least, int n);
 
 /* agree.c. Local. While the processes of a node work, each for itself: a sum to which they add, and which is returned;

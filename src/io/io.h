@@ -20,9 +20,11 @@
 #include "store/store.h"
 #include <sys/types.h>
 
+struct sluice_far;
 typedef struct sluice_io {
     sluice_store *store;
-    sluice_map *map; /* NULL: not yet, or not possible */
+    struct sluice_far *far; /* far.c: the servers that have the bytes; NULL: they are here */
+    sluice_map *map;        /* NULL: not yet, or not possible */
     bool map_tried, no_map;
     bool writable;
     bool exclusive; /* no one else writes the file */
@@ -68,8 +70,13 @@ sluice_io_plan sluice_io_plan_for(const sluice_io *io, bool write, bool cold, bo
 int sluice_io_read(sluice_io *io, const sluice_io_part *part, int n, sluice_reason *why);
 int sluice_io_write(sluice_io *io, const sluice_io_part *part, int n, sluice_reason *why);
 
-/* mapped.c. Local. true if the part was moved through the mapping of the file. `fetch`: also if it is not cached. */
-bool sluice_io_mapped(sluice_io *io, bool write, const sluice_io_part *part, bool fetch);
+/* Local. The same by the process that has the bytes, whoever has others. */
+int sluice_io_read_here(sluice_io *io, const sluice_io_part *part, int n, sluice_reason *why);
+int sluice_io_write_here(sluice_io *io, const sluice_io_part *part, int n, sluice_reason *why);
+
+/* mapped.c. Local. How many of the first of n >= 1 parts were moved through the mapping of the file; 0: the first was
+ * not. Parts are taken together where they lie one behind the other in the file. `fetch`: also if it is not cached. */
+int sluice_io_mapped(sluice_io *io, bool write, const sluice_io_part *part, int n, bool fetch);
 
 /* lock.c. Local. Whether no one else can write the file. */
 bool sluice_io_alone(const sluice_io *io);
@@ -116,6 +123,9 @@ typedef struct sluice_io_batch {
 
 /* `span`: no buffer needs to be longer than what all of it spans. */
 void sluice_io_batch_start(sluice_io_batch *b, sluice_io *io, bool write, sluice_io_plan plan, int64_t span);
+
+/* Pure. What is moved of a set: the set with its gaps up to so many bytes; without, if that has no closed form. */
+int sluice_io_cover(sluice_set *out, const sluice_set *wanted, int64_t gap);
 
 /* Walks the cover of a set and calls flush(b, arg) for each batch that is full; finish does it for what is left.
  * `straight`: the part whose memory is moved without the buffer where the cover is all wanted, or NULL. */

@@ -23,6 +23,19 @@ int sluice_link_make(sluice_link *out, const sluice_element *view, const sluice_
     return err;
 }
 
+int sluice_link_within(sluice_link *out, const sluice_set *view, const sluice_set *sub) {
+    memset(out, 0, sizeof *out);
+    int err = sluice_set_project(&out->view_set, sub, view);
+    if (!err && out->view_set.size) {
+        err = sluice_set_project(&out->sub_set, view, sub);
+        out->view = (sluice_element){&out->view_set, view->size, 0};
+        out->sub = (sluice_element){&out->sub_set, sub->size, 0};
+        out->solid = out->view_set.size == view->size && out->sub_set.size == sub->size;
+    }
+    if (err) sluice_link_free(out);
+    return err;
+}
+
 int sluice_link_same(sluice_link *out) {
     memset(out, 0, sizeof *out);
     out->view = (sluice_element){&out->view_set, 1, 0};

@@ -25,8 +25,10 @@ typedef struct sluice_link {
 } sluice_link;
 
 /* Pure. Intersects a view with a subfile; a view that is the subfile needs no intersection. *out is overwritten and
- * stays where it is; after a failure there is nothing to free. */
+ * stays where it is; after a failure there is nothing to free. within: of a file that has an end, both given as all
+ * their bytes before it. So no period is needed that both have in common, which may be past all bounds. */
 int sluice_link_make(sluice_link *out, const sluice_element *view, const sluice_element *sub);
+int sluice_link_within(sluice_link *out, const sluice_set *view, const sluice_set *sub);
 int sluice_link_same(sluice_link *out);
 void sluice_link_free(sluice_link *l);
 

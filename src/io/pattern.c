@@ -4,6 +4,7 @@
  * For writes each process leaves out what a higher rank names too (conflict.c).
  */
 #include "io/collective.h"
+#include "io/serve.h"
 #include <errno.h>
 #include <string.h>
 
@@ -72,25 +73,10 @@ void sluice_pattern_forget(sluice_pattern *p, int size) {
 
 /* ---- Learning ------------------------------------------------------------------------------------------------ */
 
-/* All that this process wants. If that is too complex to say, a read asks for the range of it. */
-static int own_request(sluice_set *out, const sluice_pattern *p) {
-    int err = sluice_conflict_unite(out, p->file, p->n);
-    if (err != SLUICE_E_COMPLEX || p->write) return err;
-    int64_t lo = INT64_MAX, hi = 0;
-    for (int i = 0; i < p->n; i++) {
-        if (!p->file[i].size) continue;
-        lo = sluice_min(lo, sluice_set_lo(&p->file[i]));
-        hi = sluice_max(hi, sluice_set_hi(&p->file[i]));
-    }
-    return sluice_set_block(out, lo, hi - lo);
-}
-
 /* Takes `lost` away from our parts, and remembers which of their bytes stay. */
 static int leave_out(sluice_pattern *p, const sluice_set *lost) {
     p->kept = new_sets(p->n);
-    int err = p->kept ? 0 : -ENOMEM;
-    for (int i = 0; i < p->n && !err; i++) err = sluice_conflict_leave_out(&p->file[i], &p->kept[i], lost);
-    return err;
+    return p->kept ? sluice_conflict_leave_out(p->file, p->kept, p->n, lost) : -ENOMEM;
 }
 
 /* For writes: no two processes want the same byte any more; SLUICE_E_COMPLEX if that cannot be said. Between nodes
@@ -107,7 +93,7 @@ static int settle_conflicts(sluice_collective *c, sluice_io *io, sluice_reason *
     err = sluice_agree(g, err, why, &none, 1);
     p->conflict = !none;
     if (err || none || g->nnodes == 1) return err;
-    err = sluice_collective_name(io, true, sluice_pass(why, own_request(&mine, p)), why);
+    err = sluice_collective_name(io, true, sluice_pass(why, sluice_conflict_ask(&mine, p->file, p->n, true)), why);
     err = sluice_requests_exchange(c, io, &mine, p->request, err, why);
     sluice_set_free(&mine);
     return err;
@@ -133,7 +119,7 @@ int sluice_pattern_learn(sluice_collective *c, sluice_io *io, bool write, const 
     if (!p->file && !err) err = -ENOMEM;
     if (p->file) p->n = n;
     for (int i = 0; i < n && !err; i++) err = sluice_set_copy(&p->file[i], part[i].file);
-    if (!err && !known) err = own_request(&mine, p);
+    if (!err && !known) err = sluice_conflict_ask(&mine, p->file, p->n, write);
     err = sluice_collective_name(io, write, sluice_pass(why, err), why);
     if (known && !err) err = sluice_collective_name(io, write, infer(p->request, g->size, known, why), why);
     if (known)
@@ -165,7 +151,9 @@ static sluice_plan_facts facts_of(const sluice_collective *c, const sluice_io *i
                                .origin = e->origin,
                                .end = e->end,
                                .slab = e->slab,
-                               .subfiles = e->subfiles};
+                               .subfiles = e->subfiles,
+                               .nservers = c->far ? c->far->n : 0,
+                               .server = c->far ? c->far->server : NULL};
 }
 
 /* Which aggregators are on our node, and where. */
@@ -192,16 +180,16 @@ static int plan_alone(sluice_collective *c, sluice_io *io, const sluice_extent *
         p->me = a;
         err = sluice_pass(why, sluice_share_make(&p->share, &p->plan, &f, p->request, a));
     }
+    int64_t need = err ? 0 : sluice_plan_room(&p->plan, p->me >= 0, g->local == 0);
+    if (!err) err = sluice_pass(why, sluice_group_reserve(g, SLUICE_AREA_DATA, need));
+    /* What the windows take is lost to the buffers of local calls. */
+    if (!err) sluice_io_limit(io, sluice_max(c->memory - g->reserved[SLUICE_AREA_DATA], SLUICE_IO_LEAST));
     if (!err && g->nnodes > 1) {
         p->place = new_sets(p->n);
         err = p->place ? 0 : sluice_pass(why, -ENOMEM);
         for (int i = 0; i < p->n && !err; i++)
             err = sluice_pass(why, sluice_set_project(&p->place[i], &p->file[i], &p->plan.node[g->node]));
     }
-    int64_t need = err ? 0 : sluice_plan_room(&p->plan, p->me >= 0, g->local == 0);
-    if (!err) err = sluice_pass(why, sluice_group_reserve(g, SLUICE_AREA_DATA, need));
-    /* What the windows take is lost to the buffers of local calls. */
-    if (!err) sluice_io_limit(io, sluice_max(c->memory - g->reserved[SLUICE_AREA_DATA], SLUICE_IO_LEAST));
     return err;
 }
 

@@ -14,6 +14,7 @@ enum {
 /* How many processes move data: as asked; or, by the papers' rules, all; or as many as the nodes have cores to copy
  * with, and the range is worth. */
 static int how_many(const sluice_plan_facts *f, int64_t extent) {
+    if (f->nservers) return f->nservers;
     if (f->together.aggregators) return f->together.aggregators < f->size ? f->together.aggregators : f->size;
     if (f->together.division != SLUICE_DIVIDE_AUTO && f->together.division != SLUICE_DIVIDE_BALANCED) return f->size;
     int64_t n = sluice_min(f->size, (int64_t)f->nnodes * f->cores);
@@ -35,6 +36,18 @@ static int choose_ranks(const sluice_plan_facts *f, int n, int *turn, bool *chos
         }
     }
     return round;
+}
+
+/* Marks the servers, and returns the same. */
+static int choose_servers(const sluice_plan_facts *f, int *turn, bool *chosen) {
+    int most = 0;
+    memset(turn, 0, (size_t)f->nnodes * sizeof *turn);
+    memset(chosen, 0, (size_t)f->size * sizeof *chosen);
+    for (int i = 0; i < f->nservers; i++) {
+        chosen[f->server[i]] = true;
+        most = (int)sluice_max(most, ++turn[f->node_of[f->server[i]]]);
+    }
+    return most;
 }
 
 /* ---- Domains ------------------------------------------------------------------------------------------------- */
@@ -142,16 +155,26 @@ static int divide_targets(sluice_set *domain, const sluice_plan *p, const sluice
     return sluice_pass(why, sluice_set_cut(domain, domain, lo, sluice_max(lo, hi)));
 }
 
+/* What the server has that is this aggregator. */
+static int divide_servers(sluice_set *domain, const sluice_plan *p, const sluice_plan_facts *f, int a,
+                          sluice_reason *why) {
+    int i = 0;
+    while (f->server[i] != p->aggregator[a].rank) i++;
+    return bytes_of_targets(domain, &f->subfiles, i, f->nservers, why);
+}
+
 static int divide(sluice_plan *p, const sluice_plan_facts *f, const sluice_set *request, sluice_reason *why) {
     sluice_domains d;
     sluice_set wanted = SLUICE_SET_EMPTY, all = SLUICE_SET_EMPTY;
     const sluice_subfiles *s = &f->subfiles;
-    const bool by_target = s->n && f->together.division == SLUICE_DIVIDE_AUTO;
+    const bool by_target = f->nservers || (s->n && f->together.division == SLUICE_DIVIDE_AUTO);
     int err = by_target ? 0 : sluice_pass(why, rule(&d, p, f, request, &wanted));
     if (!err && s->n && !by_target) err = bytes_of_targets(&all, s, 0, 1, why);
     for (int a = 0; a < p->n && !err; a++) {
         sluice_set *domain = &p->aggregator[a].domain;
-        err = by_target ? divide_targets(domain, p, f, a, why) : sluice_domain(domain, &d, a, why);
+        err = f->nservers ? divide_servers(domain, p, f, a, why)
+              : by_target ? divide_targets(domain, p, f, a, why)
+                          : sluice_domain(domain, &d, a, why);
         if (!err && all.size) err = sluice_pass(why, sluice_set_intersect(domain, domain, &all));
         /* What lies outside the requests needs no window. */
         if (!err) err = sluice_pass(why, sluice_set_cut(domain, domain, p->lo, p->hi));
@@ -261,7 +284,7 @@ int sluice_plan_make(sluice_plan *p, const sluice_plan_facts *f, const sluice_se
     int err = turn && chosen && made.aggregator ? 0 : sluice_pass(why, -ENOMEM);
     if (made.aggregator) memset(made.aggregator, 0, (size_t)made.n * sizeof *made.aggregator);
     if (!err) {
-        most = choose_ranks(f, made.n, turn, chosen);
+        most = f->nservers ? choose_servers(f, turn, chosen) : choose_ranks(f, made.n, turn, chosen);
         for (int r = 0, a = 0; r < f->size; r++)
             if (chosen[r]) made.aggregator[a++] = (sluice_aggregator){.rank = r, .node = f->node_of[r]};
         err = divide(&made, f, request, why);

@@ -39,6 +39,8 @@ typedef struct sluice_plan_facts {
     int64_t origin, end;      /* the array in the file */
     int64_t slab;             /* bytes of one index of its slowest dimension */
     sluice_subfiles subfiles;
+    int nservers;      /* 0, or only these processes have the subfiles, and move them: */
+    const int *server; /* subfile i is at server number target[i] mod nservers */
 } sluice_plan_facts;
 
 typedef struct sluice_aggregator {
@@ -65,6 +67,14 @@ typedef struct sluice_share {
     sluice_set wanted, cover;
     bool exact; /* wanted is what was asked for; else all of the domain between the first byte and the last */
 } sluice_share;
+
+/* Where everyone's request follows from something that all processes know, nobody needs to be told: request() says what
+ * a rank wants, and `mark` is a number that tells what is known apart from anything else. */
+typedef struct sluice_known {
+    int (*request)(void *arg, int rank, sluice_set *out, sluice_reason *why);
+    void *arg;
+    int64_t mark;
+} sluice_known;
 
 /* A range of the file and where it lies in a window. */
 typedef struct sluice_stretch {
@@ -97,6 +107,10 @@ bool sluice_stretches_next(sluice_stretches *s, sluice_stretch *out);
  * may have changed on failure. */
 int sluice_conflict_unite(sluice_set *out, const sluice_set *s, int n);
 
+/* conflict.c. Pure. What a process asks for with n parts: their union. A read whose union is too complex to say asks
+ * for the range of it. */
+int sluice_conflict_ask(sluice_set *out, const sluice_set *file, int n, bool write);
+
 /* conflict.c. Pure. What two requests have in common. */
 int sluice_conflict_both(sluice_set *out, const sluice_set *a, const sluice_set *b);
 
@@ -105,8 +119,8 @@ int sluice_conflict_both(sluice_set *out, const sluice_set *a, const sluice_set 
 int sluice_conflict_lost(sluice_set *out, const sluice_set *request, int size, int rank, bool refuse,
                          sluice_reason *why);
 
-/* conflict.c. Pure. Takes what is lost away from a part of a request; kept: which of its bytes stay. On failure both
- * may have changed. */
-int sluice_conflict_leave_out(sluice_set *file, sluice_set *kept, const sluice_set *lost);
+/* conflict.c. Pure. Takes what is lost away from n parts of a request; kept[i]: which of the bytes of part i stay. On
+ * failure both may have changed. */
+int sluice_conflict_leave_out(sluice_set *file, sluice_set *kept, int n, const sluice_set *lost);
 
 #endif

@@ -98,7 +98,6 @@ int sluice_predict_two_phase(sluice_prediction *out, const sluice_plan *p, const
         bool aggregates = a < p->n && p->aggregator[a].rank == r, leads = f->node_of[r] == nodes;
         out[r] = (sluice_prediction){.counts = {.rounds = p->rounds, .plans = 1}};
         sluice_counts *c = &out[r].counts;
-        *(f->write ? &c->wanted_written : &c->wanted_read) = request[r].size;
         out[r].memory = sluice_plan_room(p, aggregates, leads);
         if (aggregates) err = count_transfers(&out[r], p, f, request, a++);
         if (leads) leader[nodes++] = c;
@@ -173,7 +172,7 @@ static int add_part(batch *b, const sluice_io_part *part) {
     sluice_set cover = SLUICE_SET_EMPTY;
     sluice_cursor c;
     sluice_run run;
-    int err = sluice_set_coarsen(&cover, part->file, b->how->gap);
+    int err = sluice_io_cover(&cover, part->file, b->how->gap);
     if (err) return err;
     if (straight && !part->mem.set && cover.size == part->file->size)
         add_easy(b, sluice_set_nruns(part->file), part->file->size);

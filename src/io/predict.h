@@ -14,7 +14,7 @@ typedef struct sluice_prediction {
     int64_t memory;       /* bytes of its buffers */
 } sluice_prediction;
 
-/* predict.c. Pure. A two-phase call; out[r] of each rank is set. For writes no two requests have a byte in common. */
+/* predict.c. Pure. A two-phase call; out[r] of each rank is set, except for the bytes wanted by its parts. */
 int sluice_predict_two_phase(sluice_prediction *out, const sluice_plan *p, const sluice_plan_facts *f,
                              const sluice_set *request);
 
@@ -27,12 +27,11 @@ int sluice_predict_own(sluice_prediction *out, const sluice_io_part *part, int n
 typedef struct sluice_prospect {
     sluice_plan_facts facts;
     sluice_io_plan own;         /* how a process requests for itself */
-    const sluice_set *request;  /* of each rank */
-    const int *first;           /* of the parts of rank r, whose union it is: first[r] to first[r + 1]; and */
-    const sluice_io_part *part; /* all parts (see sluice_predict_own). Both NULL: one each, packed in memory */
-    const bool *cached;         /* which parts can be reached through the mapping */
+    const int *first;           /* of the parts of rank r: first[r] to first[r + 1]; and */
+    const sluice_io_part *part; /* all parts (see sluice_predict_own) */
+    const bool *cached;         /* which of them can be reached through the mapping */
     bool mapped;                /* as told, in long runs too */
-    bool known;                 /* the requests follow from something that all processes know */
+    const sluice_known *known;  /* NULL: requests are told */
 } sluice_prospect;
 
 /* What it will do. */
@@ -41,8 +40,9 @@ typedef struct sluice_forecast {
     bool two_phase; /* else each process moves its own, and there is no plan; */
     bool complex;   /* writes then one after the other */
     const char *reason;
-    bool conflict;     /* two processes write the same byte */
-    sluice_set *moved; /* of each rank: what is moved by requests, after conflicts */
+    bool conflict;     /* two processes write the same byte, */
+    bool unsettled;    /* or it was too complex to say whether they do */
+    sluice_set *moved; /* of each rank: what it told the others that it wants, as far as it came to that */
     sluice_plan plan;
     sluice_prediction *of; /* each rank */
 } sluice_forecast;

@@ -1,5 +1,5 @@
 /* read.c: reading parts, through the mapping or by requests. */
-#include "io/io.h"
+#include "io/serve.h"
 #include <errno.h>
 #include <stdlib.h>
 
@@ -90,14 +90,20 @@ static int request(sluice_io *io, sweep *s, sluice_reason *why) {
     return err;
 }
 
-int sluice_io_read(sluice_io *io, const sluice_io_part *part, int n, sluice_reason *why) {
+int sluice_io_read_here(sluice_io *io, const sluice_io_part *part, int n, sluice_reason *why) {
     const sluice_io_part *one;
     sweep s = {n > 1 ? sluice_mem_alloc((size_t)n, sizeof *s.part) : &one, 0, 0};
     if (!s.part) return sluice_refuse(why, -ENOMEM, -1, "read %s: no memory for %d parts", io->store->name, n);
-    for (int i = 0; i < n; i++)
-        if (part[i].file->size && !sluice_io_mapped(io, false, &part[i], false)) s.part[s.n++] = &part[i];
+    for (int i = 0, moved; i < n; i += (int)sluice_max(moved, 1)) {
+        moved = part[i].file->size ? sluice_io_mapped(io, false, &part[i], n - i, false) : 1;
+        if (!moved) s.part[s.n++] = &part[i];
+    }
     if (s.n > 1) qsort(s.part, (size_t)s.n, sizeof *s.part, by_start);
     int err = s.n ? request(io, &s, why) : 0;
     if (n > 1) sluice_mem_free(s.part);
     return err;
+}
+
+int sluice_io_read(sluice_io *io, const sluice_io_part *part, int n, sluice_reason *why) {
+    return io->far ? sluice_far_move(io, false, part, n, why) : sluice_io_read_here(io, part, n, why);
 }

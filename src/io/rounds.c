@@ -34,7 +34,7 @@ typedef struct batch {
 typedef struct work {
     sluice_collective *c;
     sluice_io *io;
-    const sluice_side *side;
+    const sluice_io_part *part;
     int64_t shift;
     const sluice_set *cover; /* what of our domain is transferred */
     bool cold;
@@ -192,12 +192,20 @@ static void expect(work *w, int64_t k) {
 
 /* ---- Copy ---------------------------------------------------------------------------------------------------- */
 
-static void move(work *w, int part, const sluice_side *window, int64_t from, int64_t n) {
-    sluice_side mem = w->side[part];
+static void move(work *w, int i, const sluice_side *window, int64_t from, int64_t n) {
+    sluice_side mem = w->part[i].mem;
     bool write = w->c->pattern->write;
     mem.from += from;
     sluice_move(write ? window : &mem, write ? &mem : window, n);
     w->wanted += n;
+}
+
+/* Bytes of a part in a stretch, the first of which is number *from of the part. In many subfiles most parts have none,
+ * and that is seen without a search. */
+static int64_t find(const sluice_set *file, const sluice_stretch *t, int64_t *from) {
+    if (sluice_set_lo(file) >= t->hi || sluice_set_hi(file) <= t->lo) return 0;
+    *from = sluice_set_rank(file, t->lo);
+    return sluice_set_rank(file, t->hi) - *from;
 }
 
 /* Between a window of this node and our memory. */
@@ -208,7 +216,7 @@ static void copy_window(work *w, int a, int64_t k) {
     sluice_stretch t;
     for (sluice_stretches_first(&s, &p->plan, a, k); sluice_stretches_next(&s, &t);)
         for (int i = 0; i < p->n; i++) {
-            int64_t from = sluice_set_rank(&p->file[i], t.lo), n = sluice_set_rank(&p->file[i], t.hi) - from;
+            int64_t from = 0, n = find(&p->file[i], &t, &from);
             sluice_side window = {buf + t.at, &p->file[i], t.lo, from};
             if (n) move(w, i, &window, from, n);
         }
@@ -224,7 +232,7 @@ static int64_t copy_foreign(work *w, int a, int64_t k, unsigned char *packed) {
     for (sluice_stretches_first(&s, &p->plan, a, k); sluice_stretches_next(&s, &t);) {
         int64_t first = sluice_set_rank(want, t.lo), all = sluice_set_rank(want, t.hi) - first;
         for (int i = 0; i < p->n && all; i++) {
-            int64_t from = sluice_set_rank(&p->file[i], t.lo), n = sluice_set_rank(&p->file[i], t.hi) - from;
+            int64_t from = 0, n = find(&p->file[i], &t, &from);
             sluice_side line = {packed + at, &p->place[i], first, from};
             if (n) move(w, i, &line, from, n);
         }
@@ -295,12 +303,12 @@ static void write_rounds(work *w, int64_t rounds, bool nodes) {
     transfer(w, WRITE, rounds - 1);
 }
 
-int sluice_rounds(sluice_collective *c, sluice_io *io, const sluice_side *side, int64_t shift, bool gaps,
+int sluice_rounds(sluice_collective *c, sluice_io *io, const sluice_io_part *part, int64_t shift, bool gaps,
                   sluice_clock *clock, int64_t *wanted, sluice_reason *why) {
     const sluice_pattern *p = c->pattern;
     work w = {.c = c,
               .io = io,
-              .side = side,
+              .part = part,
               .shift = shift,
               .clock = clock,
               .why = why,

@@ -1,7 +1,7 @@
 /* write.c: writing parts. Where the cover of a part has holes, what is in them is read first and written back with
  * the rest; so that no one changes it in between, the range is locked unless the handle owns the file (lock.c).
  */
-#include "io/io.h"
+#include "io/serve.h"
 #include <errno.h>
 
 static int preread(sluice_io_batch *b, sluice_reason *why) {
@@ -56,11 +56,12 @@ static int request(sluice_io *io, sluice_io_part *part, sluice_io_plan plan, slu
     return err ? err : sluice_io_batch_finish(&b, flush, part, why);
 }
 
-int sluice_io_write(sluice_io *io, const sluice_io_part *part, int n, sluice_reason *why) {
+int sluice_io_write_here(sluice_io *io, const sluice_io_part *part, int n, sluice_reason *why) {
     int err = 0;
-    for (int i = 0; i < n && !err; i++) {
+    for (int i = 0, moved; i < n && !err; i += (int)sluice_max(moved, 1)) {
         sluice_io_part p = part[i];
-        if (p.file->size == 0 || sluice_io_mapped(io, true, &p, false)) continue;
+        moved = p.file->size ? sluice_io_mapped(io, true, &part[i], n - i, false) : 1;
+        if (moved) continue;
         int64_t before = io->counts.wanted_written;
         sluice_io_plan plan = sluice_io_choose(io, true);
         err = request(io, &p, plan, why);
@@ -68,7 +69,11 @@ int sluice_io_write(sluice_io *io, const sluice_io_part *part, int n, sluice_rea
         /* Another handle has claimed the file: once more without gaps, through the mapping if it can be had. */
         io->counts.wanted_written = before;
         plan.gap = 0;
-        err = sluice_io_mapped(io, true, &p, true) ? 0 : request(io, &p, plan, why);
+        err = sluice_io_mapped(io, true, &p, 1, true) ? 0 : request(io, &p, plan, why);
     }
     return err;
+}
+
+int sluice_io_write(sluice_io *io, const sluice_io_part *part, int n, sluice_reason *why) {
+    return io->far ? sluice_far_move(io, true, part, n, why) : sluice_io_write_here(io, part, n, why);
 }

@@ -14,6 +14,7 @@
  */
 #include "base/base.h"
 #include "set/section.h"
+#include <errno.h>
 #include <inttypes.h>
 
 /* 0, and the size of a block in *block (unless GENBLOCK), if the distribution can hold n indices on nprocs processes.
@@ -66,19 +67,13 @@ static int check(const sluice_dist *dist, int64_t n, int nprocs, int dim, int64_
     return sluice_refuse(why, SLUICE_E_ARGUMENT, dim, "dimension %d: unknown distribution %d", dim, (int)dist->kind);
 }
 
-/* The part of process `proc` along one dimension, as two stripes. */
-static int deal(const sluice_dist *dist, int64_t n, int nprocs, int proc, int dim, sluice_stripe *stripe,
-                sluice_reason *why) {
-    int64_t block = 0, start = 0;
-    int error = check(dist, n, nprocs, dim, &block, why);
-    if (error) return error;
-    if (proc < 0 || proc >= nprocs)
-        return sluice_refuse(why, SLUICE_E_ARGUMENT, dim, "dimension %d: process %d of %d", dim, proc, nprocs);
+/* The part of process `proc` along one dimension, as two stripes; `before`: the indices before a GENBLOCK. */
+static void place(const sluice_dist *dist, int64_t n, int nprocs, int proc, int64_t block, int64_t before,
+                  sluice_stripe *stripe) {
     stripe[0] = stripe[1] = (sluice_stripe){0};
     if (dist->kind == SLUICE_DIST_GENBLOCK) {
-        for (int p = 0; p < proc; p++) start += dist->sizes[p];
-        stripe[0] = (sluice_stripe){start, dist->sizes[proc], 0, 1};
-        return 0;
+        stripe[0] = (sluice_stripe){before, dist->sizes[proc], 0, 1};
+        return;
     }
     /* BLOCK and * are CYCLIC dealt once: no process gets a second block. */
     const int64_t whole = n / block, rest = n % block;
@@ -87,15 +82,24 @@ static int deal(const sluice_dist *dist, int64_t n, int nprocs, int proc, int di
         stripe[0] = (sluice_stripe){proc * block, block, turns > 1 ? block * nprocs : 0, turns};
     }
     if (rest && whole % nprocs == proc) stripe[1] = (sluice_stripe){whole * block, rest, 0, 1};
+}
+
+/* The same for who asks once. */
+static int deal(const sluice_dist *dist, int64_t n, int nprocs, int proc, int dim, sluice_stripe *stripe,
+                sluice_reason *why) {
+    int64_t block = 0, before = 0;
+    int error = check(dist, n, nprocs, dim, &block, why);
+    if (error) return error;
+    if (proc < 0 || proc >= nprocs)
+        return sluice_refuse(why, SLUICE_E_ARGUMENT, dim, "dimension %d: process %d of %d", dim, proc, nprocs);
+    for (int p = 0; dist->kind == SLUICE_DIST_GENBLOCK && p < proc; p++) before += dist->sizes[p];
+    place(dist, n, nprocs, proc, block, before, stripe);
     return 0;
 }
 
-int sluice_set_hpf(sluice_set *out, const sluice_shape *shape, const sluice_dist *dist, const int *grid, int rank,
-                   sluice_reason *why) {
-    int64_t step[SLUICE_MAX_DIMS], nprocs = 1;
-    sluice_stripe stripe[SLUICE_MAX_DIMS * SLUICE_STRIPES];
-    int error = sluice_section_shape(shape, step, why);
-    if (error) return error;
+/* 0 if the grid has a place for the rank, or for some. */
+static int check_grid(const sluice_shape *shape, const int *grid, int rank, sluice_reason *why) {
+    int64_t nprocs = 1;
     for (int d = 0; d < shape->ndims; d++) {
         if (grid[d] < 1) return sluice_refuse(why, SLUICE_E_ARGUMENT, d, "dimension %d: %d processes", d, grid[d]);
         nprocs *= grid[d];
@@ -104,12 +108,59 @@ int sluice_set_hpf(sluice_set *out, const sluice_shape *shape, const sluice_dist
     }
     if (rank < 0 || rank >= nprocs)
         return sluice_refuse(why, SLUICE_E_ARGUMENT, -1, "rank %d of a grid of %" PRId64 " processes", rank, nprocs);
+    return 0;
+}
+
+int sluice_set_hpf(sluice_set *out, const sluice_shape *shape, const sluice_dist *dist, const int *grid, int rank,
+                   sluice_reason *why) {
+    int64_t step[SLUICE_MAX_DIMS];
+    sluice_stripe stripe[SLUICE_MAX_DIMS * SLUICE_STRIPES];
+    int error = sluice_section_shape(shape, step, why);
+    if (!error) error = check_grid(shape, grid, rank, why);
+    if (error) return error;
     for (int d = shape->ndims - 1; d >= 0; d--) {
         error = deal(&dist[d], shape->dim[d], grid[d], rank % grid[d], d, stripe + (ptrdiff_t)SLUICE_STRIPES * d, why);
         if (error) return error;
         rank /= grid[d];
     }
     return sluice_section_product(out, shape, step, stripe, why);
+}
+
+int sluice_hpf_open(sluice_hpf *h, const sluice_shape *shape, const sluice_dist *dist, const int *grid,
+                    sluice_reason *why) {
+    *h = (sluice_hpf){.shape = shape, .dist = dist, .grid = grid};
+    int error = sluice_section_shape(shape, h->step, why);
+    if (!error) error = check_grid(shape, grid, 0, why);
+    for (int d = 0; d < shape->ndims && !error; d++) {
+        error = check(&dist[d], shape->dim[d], grid[d], d, &h->block[d], why);
+        if (error || dist[d].kind != SLUICE_DIST_GENBLOCK) continue;
+        h->before[d] = sluice_mem_alloc((size_t)grid[d], sizeof *h->before[d]);
+        if (!h->before[d]) error = sluice_pass(why, -ENOMEM);
+        for (int p = 0; p < grid[d] && !error; p++)
+            h->before[d][p] = p ? h->before[d][p - 1] + dist[d].sizes[p - 1] : 0;
+    }
+    if (error) sluice_hpf_close(h);
+    return error;
+}
+
+int sluice_hpf_part(sluice_set *out, const sluice_hpf *h, int rank, sluice_reason *why) {
+    sluice_stripe stripe[SLUICE_MAX_DIMS * SLUICE_STRIPES];
+    const int error = check_grid(h->shape, h->grid, rank, why);
+    if (error) return error;
+    for (int d = h->shape->ndims - 1; d >= 0; d--) {
+        const int proc = rank % h->grid[d];
+        place(&h->dist[d], h->shape->dim[d], h->grid[d], proc, h->block[d], h->before[d] ? h->before[d][proc] : 0,
+              stripe + (ptrdiff_t)SLUICE_STRIPES * d);
+        rank /= h->grid[d];
+    }
+    return sluice_section_product(out, h->shape, h->step, stripe, why);
+}
+
+void sluice_hpf_close(sluice_hpf *h) {
+    for (int d = 0; d < SLUICE_MAX_DIMS; d++) {
+        sluice_mem_free(h->before[d]);
+        h->before[d] = NULL;
+    }
 }
 
 int64_t sluice_dist_count(const sluice_dist *dist, int64_t n, int nprocs, int proc) {

@@ -22,6 +22,20 @@ int sluice_section_shape(const sluice_shape *shape, int64_t *step, sluice_reason
 int sluice_section_product(sluice_set *out, const sluice_shape *shape, const int64_t *step, const sluice_stripe *stripe,
                            sluice_reason *why);
 
+/* hpf.c. Pure. All parts of one distribution: what is the same for each is checked and summed up once, which a caller
+ * of sluice_set_hpf() pays for each time. What open was given stays until close. */
+typedef struct sluice_hpf {
+    const sluice_shape *shape;
+    const sluice_dist *dist;
+    const int *grid;
+    int64_t step[SLUICE_MAX_DIMS], block[SLUICE_MAX_DIMS];
+    int64_t *before[SLUICE_MAX_DIMS]; /* GENBLOCK: the indices before each block; else NULL */
+} sluice_hpf;
+int sluice_hpf_open(sluice_hpf *h, const sluice_shape *shape, const sluice_dist *dist, const int *grid,
+                    sluice_reason *why);
+int sluice_hpf_part(sluice_set *out, const sluice_hpf *h, int rank, sluice_reason *why);
+void sluice_hpf_close(sluice_hpf *h);
+
 /* deal.c. Pure. The array cut into boxes of tile[] elements, which are dealt in turn to n hands: one hand. Tiles at the
  * far ends may be short. SLUICE_E_COMPLEX where more than `budget` rows of tiles lie differently, of all hands that
  * were made with the same d. */

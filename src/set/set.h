@@ -109,6 +109,15 @@ void sluice_combine_lists(sluice_shop *shop, sluice_keep keep, sluice_list a, sl
 /* project.c: emits the list carried into the linear space of a family of whole blocks, in which it lies, or back. */
 void sluice_project_blocks(sluice_shop *shop, sluice_list list, sluice_node blocks, bool embed);
 
+/* move.c: bytes [lo, hi) of a list, as ranks in it, between a shaped buffer and a packed one, which moves on. The list
+ * is relative to index `at` of the shaped buffer. Its families may stand in any order, with any steps, if any_order. */
+typedef struct sluice_stream {
+    const sluice_node *node; /* where inner lists are */
+    unsigned char *shaped, *packed;
+    bool gather, any_order;
+} sluice_stream;
+void sluice_move_list(sluice_stream *t, const sluice_node *list, int32_t n, int64_t at, int64_t lo, int64_t hi);
+
 /* count.c: what counting pieces needs of a set: the gaps between its runs and the offsets where these start. *out must
  * be zeroed or hold an outline, and is to be freed in any case. */
 typedef struct sluice_outline {
@@ -126,5 +135,9 @@ int sluice_count_pieces(int64_t *pieces, const sluice_set *a, const sluice_outli
  * to its start. */
 int sluice_element_window(int64_t *disp, int64_t *period, const sluice_element *a, const sluice_element *b);
 int sluice_element_view(sluice_set *out, const sluice_element *e, int64_t disp, int64_t period);
+
+/* wire.c. Pure. The families that a wire form says it has, for which sluice_set_unpack() takes memory; 0 if it says
+ * nothing that can be read. */
+int64_t sluice_wire_families(const void *buf, size_t len);
 
 #endif

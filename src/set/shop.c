@@ -80,7 +80,7 @@ static bool normalise(const sluice_shop *shop, sluice_node *f) {
 
 /* Merges f into the piece before it, if both together are one family. */
 static bool merge(const sluice_shop *shop, sluice_node *p, const sluice_node *f) {
-    int64_t apart = f->off - p->off;
+    int64_t apart = f->off - p->off, next;
     if (sluice_node_leaf(p) && sluice_node_leaf(f) && p->n == 1 && f->n == 1) {
         if (apart != p->len) return false;
         *p = sluice_node_blocks(p->off, p->len + f->len, p->len + f->len, 1);
@@ -88,7 +88,7 @@ static bool merge(const sluice_shop *shop, sluice_node *p, const sluice_node *f)
     }
     int64_t step = p->n > 1 ? p->step : f->step;
     if (p->len != f->len || p->isize != f->isize || (f->n > 1 && f->step != step)) return false;
-    if (apart % step != 0 || apart / step != p->n) return false;
+    if (!sluice_mul(step, p->n, &next) || apart != next) return false;
     if (!sluice_node_same(shop, p, f)) return false;
     p->n += f->n;
     p->step = step;

@@ -154,6 +154,12 @@ static int64_t where(reader r, size_t first, int64_t family) {
     return (int64_t)r.pos;
 }
 
+int64_t sluice_wire_families(const void *buf, size_t len) {
+    reader r = {buf, len, 2, NULL};
+    const int64_t n = len > 2 ? get(&r) : 0;
+    return r.wrong ? 0 : n;
+}
+
 int sluice_set_unpack(sluice_set *out, const void *buf, size_t len, size_t *used, sluice_reason *why) {
     reader r = {buf, len, 0, NULL};
     sluice_set s = SLUICE_SET_EMPTY;

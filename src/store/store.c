@@ -46,8 +46,10 @@ int sluice_store_refuse(sluice_reason *why, int error, const char *call, const c
 
 int sluice_store_blame(sluice_reason *why, int error, const char *call, sluice_store *s, int64_t off, int64_t len) {
     int64_t at = off, room;
-    const sluice_store *holder = sluice_store_holder(s, &at, &room);
+    sluice_store *holder = sluice_store_holder(s, &at, &room), *knows = holder;
     bool whole = len <= room;
+    while (knows && !knows->ops->blame) knows = knows->inner;
+    if (whole && knows) return knows->ops->blame(knows, why, error, call, at);
     return sluice_store_refuse(why, error, call, whole ? holder->name : s->name, whole ? at : off);
 }
 
@@ -138,6 +140,7 @@ void sluice_store_expect(sluice_store *s, int64_t off, int64_t len) {
         int64_t at = off, room;
         sluice_store *holder = sluice_store_holder(s, &at, &room);
         n = sluice_min(len, room);
+        while (!holder->ops->fd && holder->inner) holder = holder->inner;
         int fd = holder->ops->fd ? holder->ops->fd(holder) : -1;
         if (fd >= 0) posix_fadvise(fd, at, n, POSIX_FADV_WILLNEED);
     }

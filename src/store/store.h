@@ -13,9 +13,9 @@
  * The other functions have callers of the same kind (sluice_store_size() and so on), which the layers above use instead
  * of the table.
  *
- * Stores: posix (posix.c), io_uring (uring.c), memory (ram.c, the template for a new one), and several of them as one
- * (join.c). Shims stand in front of another store and have the same interface: fault.c makes the n-th call fail, tap.c
- * reports each call.
+ * Stores: posix (posix.c), io_uring (uring.c), memory (ram.c, the template for a new one), several of them as one
+ * (join.c), and one that another process has (elsewhere.c). Shims stand in front of another store and have the same
+ * interface: fault.c makes the n-th call fail, tap.c reports each call, sums.c has a checksum for each block.
  *
  * Thread-safety: sluice_store_xfer(), size and sync may be called from any thread at the same time; a store that
  * cannot do that by nature (a ring) locks itself. A map belongs to one thread at a time.
@@ -72,6 +72,8 @@ typedef struct sluice_store_ops {
      * any process, or releases it. fd: see map.c. */
     int (*lock)(sluice_store *s, int64_t off, int64_t len, sluice_lock how);
     int (*fd)(sluice_store *s); /* a descriptor that can be mapped, or negative */
+    /* Optional. Refuses with a sentence that knows more about an error at a byte than the store's name. */
+    int (*blame)(sluice_store *s, sluice_reason *why, int error, const char *call, int64_t off);
     /* Optional. See sluice_store_holder(); NULL: no member, and nothing has changed. */
     sluice_store *(*holder)(sluice_store *s, int64_t *off, int64_t *room);
 } sluice_store_ops;
@@ -152,6 +154,9 @@ int sluice_store_lock(sluice_store *s, int64_t off, int64_t len, sluice_lock how
 /* Local. A hint that a range will be read soon: where the system can, it starts to read it now, in the background. */
 void sluice_store_expect(sluice_store *s, int64_t off, int64_t len);
 
+/* elsewhere.c. Local. In place of a store that another process has. */
+int sluice_store_open_elsewhere(sluice_store **out, int64_t size, const char *path, sluice_reason *why);
+
 /* join.c. Local. n >= 1 stores as one of `end` bytes, which messages call by a path. Member i has the room from base[i]
  * to base[i + 1], the last one to the end; base[0] is 0, the others do not descend and are multiples of
  * SLUICE_MAP_STRETCH. What lies in a room behind the bytes of its member reads as zeros, and what is written there is
@@ -189,6 +194,39 @@ int64_t sluice_fault_calls(const sluice_store *s);
  * unlock, share, test, close. */
 typedef void sluice_tap(void *arg, const char *call, int64_t off, int64_t len, int64_t result);
 int sluice_store_open_tap(sluice_store **out, sluice_store *inner, sluice_tap *tap, void *arg);
+
+/* sums.c: checksums (CRC-32C) of the blocks of a store, which lie in another, `file`; its head has what the two have in
+ * common. Reads compare every block that they touch: SLUICE_E_CHECKSUM, after the bytes before it. So do writes of a
+ * part of a block. What was written since the last sealing has no checksum. There is no mapping. Length: the bytes of
+ * the file for so many of data. Open checks that it is as long, and these sums; both stores are closed with the shim,
+ * and stay the caller's if it cannot be made. */
+enum { SLUICE_SUMS_HEAD = 128, SLUICE_SUMS_LEAST = 512, SLUICE_SUMS_MOST = 16 << 20 };
+typedef struct sluice_sums_id {
+    int64_t block; /* a power of two from LEAST to MOST */
+    int64_t generation;
+    int subfile;
+    char uuid[32], target[64]; /* target: for messages */
+} sluice_sums_id;
+int64_t sluice_sums_length(int64_t size, int64_t block);
+void sluice_sums_head(unsigned char bytes[SLUICE_SUMS_HEAD], const sluice_sums_id *id);
+int sluice_store_open_sums(sluice_store **out, sluice_store *data, sluice_store *file, const sluice_sums_id *id,
+                           int64_t size, sluice_reason *why);
+
+/* sums.c. Local. Puts data on disk and gives what was written its checksums, while no one writes; 0 for a store that
+ * has none. accept: after a power cut, what does not match is taken as it is. recover: a writer that comes first finds
+ * out whether the last one was ended by such. */
+int sluice_sums_seal(sluice_store *s, bool accept, sluice_reason *why);
+int sluice_sums_recover(sluice_store *s, sluice_reason *why);
+
+/* sums.c. Local, of a store with checksums. DIRTY: some blocks may have none; DOUBT: after a power cut. */
+typedef enum sluice_sums_states { SLUICE_SUMS_SEALED, SLUICE_SUMS_DIRTY, SLUICE_SUMS_DOUBT } sluice_sums_states;
+int sluice_sums_state(sluice_store *s, sluice_sums_states *state, sluice_reason *why);
+
+/* sums.c. Local, of a store with checksums. Reads all of it, and tells of each block how it is: 0, an error, or
+ * SLUICE_SUMS_OPEN: it has no checksum, or one that may be of an earlier time. What is returned, if not 0, ends it. */
+enum { SLUICE_SUMS_OPEN = 1 };
+typedef int sluice_sums_found(void *arg, int how, sluice_run block);
+int sluice_sums_scrub(sluice_store *s, sluice_sums_found *each, void *arg, sluice_reason *why);
 
 /* map.c: reading and writing cached files without a system call. The file, of a join those of all members, is mapped
  * for the life of the map (again, when it has grown) and looked after in stretches of SLUICE_MAP_STRETCH bytes.

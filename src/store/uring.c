@@ -6,6 +6,10 @@
  * are sent to the ring together, and so is a single long one, so that the caller can do something else meanwhile. On
  * file systems in memory nothing waits, and there the depth is 1.
  *
+ * Of a long read whose beginning is cached the try brings that, and the rest comes to the ring when the caller waits.
+ * To send it at once would take a vector of its own for the rest; and nothing is lost where it matters, for who reads
+ * window by window has told the system of the next one (sluice_store_expect), which is fetching it already.
+ *
  * The ring is made for the first batch that needs it. If that fails (limits on descriptors or locked memory), or if the
  * ring stops taking requests, the requests are carried out one by one, and so are all later ones. A child process does
  * without the ring, which belongs to its parent.

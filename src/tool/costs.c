@@ -3,9 +3,11 @@
  * An access is what some processes want, each its part: the parts of another layout or distribution, or sections. Where
  * the two do not match, five things cost time: a part lies in many pieces of the subfiles, which have to be found;
  * many messages; many subfiles for each part; pieces that do not follow each other on the disk; and blocks of which
- * two parts have some. All of it is counted in closed form, but for the blocks.
+ * two parts have some. All of it is counted in closed form, but for the blocks. What comes of it in time is predicted
+ * for a process that moves one part after the other, all of it cached (io/price.h).
  */
 #include "array/array.h"
+#include "io/price.h"
 #include "tool/tool.h"
 #include <stdlib.h>
 #include <string.h>
@@ -26,7 +28,8 @@ typedef struct costs {
     int64_t pieces, most_pieces, seeks; /* most: of a part */
     int64_t subfiles, most_subfiles;    /* that a part meets, of all parts together */
     int64_t blocks, shared;
-    int64_t degree; /* its numerator: the subfiles or the parts that take part, whichever are more */
+    int64_t degree;     /* its numerator: the subfiles or the parts that take part, whichever are more */
+    double read, write; /* predicted seconds */
 } costs;
 
 /* ---- What is compared ---- */
@@ -143,6 +146,16 @@ static void count_pieces(costs *c, const sluice_set *layout, int rows, const sid
     free(pieces);
 }
 
+static void predict(costs *c, const sluice_layout *l, const side *access, const sluice_rates *r) {
+    for (int j = 0; j < access->n; j++) {
+        sluice_pieces pieces = {0};
+        report_error(sluice_split(&pieces, l, &(sluice_io_part){&access->set[j], {NULL, NULL, 0, 0}}, 1), "match");
+        c->read += sluice_price(r, false, pieces.part, pieces.n);
+        c->write += sluice_price(r, true, pieces.part, pieces.n);
+        sluice_split_free(&pieces);
+    }
+}
+
 static double degree(const costs *c) { return c->m.match_den ? (double)c->m.match_num / (double)c->m.match_den : 0; }
 
 static void print_costs(const costs *c, double n) {
@@ -156,6 +169,7 @@ static void print_costs(const costs *c, double n) {
     printf("seeks                %" PRId64 "\n", c->seeks);
     printf("false sharing        %" PRId64 " of %s%" PRId64 " blocks of %d bytes are shared by parts\n", c->shared,
            c->blocks == MOST_BLOCKS ? "the first " : "", c->blocks, BLOCK);
+    printf("predicted            %.3g ms to read, %.3g ms to write, if it is cached\n", 1e3 * c->read, 1e3 * c->write);
 }
 
 /* ---- What would be better ---- */
@@ -186,20 +200,22 @@ static bool candidate(char *text, size_t cap, const sluice_shape *a, int n, int 
 }
 
 static void print_row(const char *text, const costs *c, int n) {
-    printf("%-28s%12.6g%14" PRId64 "%12" PRId64 "%12.4g\n", text, degree(c), c->m.total_segments, c->m.messages,
-           (double)c->subfiles / n);
+    printf("%-28s%12.6g%14" PRId64 "%12" PRId64 "%12.4g%12.3g\n", text, degree(c), c->m.total_segments, c->m.messages,
+           (double)c->subfiles / n, 1e3 * c->read);
 }
 
-static void advise(const options *o, const side *layout, const side *access, int64_t length, const costs *now) {
+static void advise(const options *o, const side *layout, const side *access, int64_t length, const costs *now,
+                   const sluice_rates *r) {
     char text[512], best[512] = "";
     int64_t fewest = now->m.total_segments;
-    printf("\n%-28s%12s%14s%12s%12s\n", "layout", "degree", "copies", "messages", "subfiles");
+    printf("\n%-28s%12s%14s%12s%12s%12s\n", "layout", "degree", "copies", "messages", "subfiles", "ms to read");
     print_row(layout->text, now, access->n);
     for (int k = 0; candidate(text, sizeof text, &o->array, layout->n, k); k++) {
         costs c = {.pieces = 0};
         if (!strcmp(text, layout->text)) continue;
         sluice_layout *l = parse_layout(o, text);
         count_matrix(&c, l->set, l->n, access, length);
+        predict(&c, l, access, r);
         print_row(text, &c, access->n);
         if (c.m.total_segments < fewest) {
             fewest = c.m.total_segments;
@@ -219,6 +235,7 @@ static int match_layouts(const options *given, int n, char **argument) {
     options o = *given;
     side layout = {.text = argument[0]}, access = {.text = argument[1]};
     costs c = {.pieces = 0};
+    sluice_rates rates;
     int64_t length = 1;
     open_side(&layout, &o);
     open_side(&access, &o);
@@ -231,11 +248,13 @@ static int match_layouts(const options *given, int n, char **argument) {
     length *= o.array.elem;
     count_matrix(&c, layout.set, layout.n, &access, length);
     count_pieces(&c, layout.set, layout.n, &access);
+    report_error(sluice_rates_measure(&rates), "match");
+    predict(&c, layout.file ? layout.file->layout : layout.layout, &access, &rates);
     explain_array(&o, length, NULL);
     printf("layout    %s: %d subfile%s\n", layout.text, layout.n, layout.n == 1 ? "" : "s");
     printf("access    %s: %d part%s\n", access.text, access.n, access.n == 1 ? "" : "s");
     print_costs(&c, access.n);
-    advise(&o, &layout, &access, length, &c);
+    advise(&o, &layout, &access, length, &c, &rates);
     sluice_matrix_free(&c.m);
     free_side(&layout);
     free_side(&access);
@@ -251,7 +270,8 @@ const command match_command = {
     "The matching degree is 1 if every part is a subfile, and the smaller the more pieces have to be copied. Then "
     "what\n"
     "a poor match costs: pieces of the subfiles, messages, subfiles that a part meets, seeks, blocks of 4096 bytes of\n"
-    "which two parts have some. In the end, other layouts with as many subfiles.\n"
+    "which two parts have some; and how long one process would take, part after part, if all of it is cached: this\n"
+    "machine's rates are measured for that. In the end, other layouts with as many subfiles.\n"
     "\n"
     "examples:\n"
     "  sluice match rows:4 columns:4 --shape 1024x1024 --type float64\n"

@@ -47,6 +47,7 @@ static plan make_plan(const options *o, sluice_array *from, const char *section,
     p.how = (sluice_options){.size = sizeof p.how, .memory = o->memory / HANDLE, .no_map = 1, .exclusive = 1};
     p.how.bindings = o->bind;
     p.how.targets = o->targets;
+    p.how.checksum = o->checksum;
     if (p.container) p.how.layout = o->layout ? o->layout : "single";
     return p;
 }
@@ -67,6 +68,7 @@ static uint64_t identify(const sluice_array *a) {
         int64_t off = m ? m->layout->base[i] : 0, room;
         struct stat st = {.st_size = 0};
         sluice_store *s = sluice_store_holder(a->io.store, &off, &room);
+        while (!s->ops->fd && s->inner) s = s->inner;
         (void)fstat(s->ops->fd ? s->ops->fd(s) : -1, &st);
         const int64_t number[] = {(int64_t)st.st_ino, st.st_size, st.st_mtim.tv_sec, st.st_mtim.tv_nsec};
         for (size_t k = 0; k < sizeof number / sizeof *number; k++) h = sluice_mix(h, number[k]);
@@ -78,7 +80,7 @@ static uint64_t identify(const sluice_array *a) {
 static uint64_t describe(const plan *p) {
     const sluice_shape *s = &p->d.shape;
     uint64_t h = SLUICE_MIX;
-    const int64_t number[] = {p->d.format, s->order, s->elem, s->header, s->ndims};
+    const int64_t number[] = {p->d.format, s->order, s->elem, s->header, s->ndims, p->how.checksum};
     for (size_t k = 0; k < sizeof number / sizeof *number; k++) h = sluice_mix(h, number[k]);
     for (int i = 0; i < s->ndims; i++) {
         h = sluice_mix(sluice_mix(h, p->range[i].start), p->range[i].count);
@@ -119,7 +121,7 @@ static bool start(const plan *p, const char *path, char *partial, journal_state 
     ranks_share(&fresh, sizeof fresh);
     ranks_share(&s->chunk, sizeof s->chunk);
     ranks_share(&s->n, sizeof s->n);
-    if (!ranks_first()) s->mark = report_alloc((size_t)s->n + 2, 1);
+    s->mark = ranks_alloc(s->mark, (size_t)s->n + 2, 1);
     ranks_share(s->mark, (size_t)s->n + 1);
     return fresh;
 }
@@ -209,25 +211,25 @@ static void explain(const options *o, sluice_array *from, char **argument) {
     sluice_layout *layout = NULL;
     sluice_reason why;
     sluice_copy_cost cost;
+    if (!ranks_lead()) return; /* what is wrong ends all of them */
     if (p.container && sluice_layout_parse(&layout, &p.d.shape, p.how.layout, &why))
         report_at("layout", p.how.layout, why.pos < 0 ? 0 : why.pos, why.text);
     to.layout = layout;
     report_array(sluice_copy_foretell(&cost, &to, from, &(sluice_copy_options){.from = p.range, .memory = o->memory},
                                       ranks_size()));
-    if (ranks_first()) {
-        printf("copy      ");
-        words_extents(stdout, p.d.shape.dim, p.d.shape.ndims);
-        printf(" %s, %s\n", p.d.type, words_bytes(cost.bytes));
-        print_side("from", argument[0], from->layout, &from->desc);
-        print_side("to", argument[1], layout, &p.d);
-        print_matrix(from->layout, layout);
-        printf("pieces    %" PRId64 " of at most %s; %" PRId64 " round%s of %d process%s\n", cost.boxes,
-               words_bytes(cost.box), (cost.boxes + ranks_size() - 1) / ranks_size(),
-               cost.boxes <= ranks_size() ? "" : "s", ranks_size(), ranks_size() == 1 ? "" : "es");
-        printf("seeks     %" PRId64 " contiguous reads, %" PRId64 " contiguous writes\n", cost.reads, cost.writes);
-        printf("memory    %s for each process\n", words_bytes(o->memory));
-    }
+    printf("copy      ");
+    words_extents(stdout, p.d.shape.dim, p.d.shape.ndims);
+    printf(" %s, %s\n", p.d.type, words_bytes(cost.bytes));
+    print_side("from", argument[0], from->layout, &from->desc);
+    print_side("to", argument[1], layout, &p.d);
+    print_matrix(from->layout, layout);
+    printf("pieces    %" PRId64 " of at most %s; %" PRId64 " round%s of %d process%s\n", cost.boxes,
+           words_bytes(cost.box), (cost.boxes + ranks_size() - 1) / ranks_size(), cost.boxes <= ranks_size() ? "" : "s",
+           ranks_size(), ranks_size() == 1 ? "" : "es");
+    printf("seeks     %" PRId64 " contiguous reads, %" PRId64 " contiguous writes\n", cost.reads, cost.writes);
+    printf("memory    %s for each process\n", words_bytes(o->memory));
     sluice_layout_free(layout);
+    ranks_led();
 }
 
 static void print_json(const options *o, const sluice_array *from, char **argument) {
@@ -256,6 +258,7 @@ static int cp_run(const options *o, int n, char **argument) {
     const bool container = file_contained(o, argument[1]);
     if (!file_raw(from)) file_unused(o, file_format(o, argument[1]) == SLUICE_RAW && !container ? "srH" : "srHh");
     if (!container && o->targets) report_usage("--targets without --layout");
+    if (!container && o->checksum) report_usage("--checksum without --layout");
     if (container && o->format) report_usage("--format is for plain files, and %s is to be a container", argument[1]);
     if (o->explain) {
         explain(o, from, argument);
@@ -334,7 +337,7 @@ const command cp_command = {
     "  sluice cp field.npy corner.npy --section '[:100,:100]'\n"
     "  mpiexec -n 4 sluice cp field.npy field.sluice --layout tiles:256x256:8 --resume\n"
     "  sluice cp field.sluice field.npy --explain\n",
-    "sTnrhHSMmfjlgbuX",
+    "sTnrhHSMmfjlgbuXz",
     2,
     2,
     cp_run,

@@ -240,7 +240,7 @@ static int explain_run(const options *given, int n, char **argument) {
     check_options(&o, n > 0);
     if (n > 0) {
         const bool write = o.collective && !strcmp(o.collective, "write");
-        file = file_open(&o, argument[0], FILE_ONLY, write ? SLUICE_WRITE : SLUICE_READ, 0);
+        file = write ? file_look(&o, argument[0]) : file_open(&o, argument[0], FILE_ONLY, SLUICE_READ, 0);
         if (!file_raw(file)) file_unused(&o, "soh");
         o.array = sluice_describe(file)->shape;
         if (!file_raw(file)) o.type = sluice_describe(file)->type;

@@ -72,7 +72,21 @@ sluice_array *file_open(const options *o, const char *path, file_role role, int 
     const int error = file_try(&a, o, path, role, mode, memory);
     if (error == -EINVAL) report_usage("%s", sluice_errmsg()); /* no regular file */
     report_array(error);
-    if (a->container && mode == SLUICE_WRITE) hold(a);
+    if (a->container && a->container->owner) hold(a);
+    return a;
+}
+
+sluice_array *file_look(const options *o, const char *path) {
+    sluice_options given = {.size = sizeof given, .bindings = o->bind}, how;
+    sluice_place place;
+    sluice_reason why;
+    sluice_array *a = NULL;
+    if (!sluice_contain_there(path)) return file_open(o, path, FILE_ONLY, SLUICE_WRITE, 0);
+    sluice_place_find(&place, path, 0, NULL);
+    place.role = SLUICE_PEER;
+    int error = sluice_array_options(&how, &given, "open", path);
+    if (!error && (error = sluice_array_open(&a, &place, SLUICE_WRITE, NULL, &how, &why))) sluice_errmsg_set(&why);
+    report_array(error);
     return a;
 }
 

@@ -49,7 +49,9 @@ static void print_container(const options *o, const subject *s) {
     enum { SHOWN = 16 };
     const sluice_manifest *m = s->container->manifest;
     const int n = m->layout->n, shown = o->all || n <= SHOWN ? n : SHOWN;
-    printf("layout    %s\nidentity  %s, generation %" PRId64 "\ntargets  ", m->layout->text, m->uuid, m->generation);
+    printf("layout    %s\nidentity  %s, generation %" PRId64 "\n", m->layout->text, m->uuid, m->generation);
+    if (m->checksum) printf("checksums CRC-32C of each %s\n", words_bytes(m->checksum));
+    printf("targets  ");
     for (int t = 0; t < m->ntargets; t++)
         printf("%s %-15s %s\n", t ? indent + 1 : "", m->target[t].text, target_path(s, t));
     printf("subfiles  %-8s%-16s%16s%16s  %s\n", "number", "target", "bytes", "on the disk", "name");
@@ -69,7 +71,8 @@ static void json_container(const subject *s) {
     const sluice_manifest *m = s->container->manifest;
     printf(", \"layout\": ");
     words_json_string(m->layout->text);
-    printf(", \"uuid\": \"%s\", \"generation\": %" PRId64 ",\n \"targets\": {", m->uuid, m->generation);
+    printf(", \"uuid\": \"%s\", \"generation\": %" PRId64 ", \"checksum_block\": %" PRId64 ",\n \"targets\": {",
+           m->uuid, m->generation, m->checksum);
     for (int t = 0; t < m->ntargets; t++) {
         printf("%s\"%s\": ", t ? ", " : "", m->target[t].text);
         words_json_string(target_path(s, t));

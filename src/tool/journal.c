@@ -31,11 +31,11 @@ static struct {
     char *path;
 } journal = {.fd = -1};
 
+/* "?": not known. */
 static void boot_id(char *id, size_t cap) {
-    FILE *f = fopen("/proc/sys/kernel/random/boot_id", "re");
-    if (!f || !fgets(id, (int)cap, f)) snprintf(id, cap, "?");
-    if (f) fclose(f);
-    id[strcspn(id, "\n")] = 0;
+    char boot[SLUICE_SYS_BOOT];
+    sluice_sys_boot(boot);
+    snprintf(id, cap, "%.*s", *boot ? SLUICE_SYS_BOOT : 1, *boot ? boot : "?");
 }
 
 void journal_open(const char *path, const char *written) {

@@ -19,10 +19,14 @@ static const entry table[] = {
     {"read", "prints a section of an array, or copies it to a new file", &read_command, NULL},
     {"write", "writes a file into a section of an array", &write_command, NULL},
     {"cp", "copies an array: other format, layout or storage order, or only a section; in parallel", &cp_command, NULL},
+    {"merge", "makes one plain file of a container", &merge_command, NULL},
+    {"relayout", "gives a container another layout, in its place; in parallel", &relayout_command, NULL},
+    {"view", "reads or writes one element of a partition of a container's array, as bytes", &view_command, NULL},
     {"diff", "compares two arrays element by element", &diff_command, NULL},
     {"fill", "sets the elements of an array", &fill_command, NULL},
     {"explain", "what a section of an array means for the file and for processes", &explain_command, NULL},
     {"match", "how well a layout fits an access, and which would fit better", &match_command, NULL},
+    {"run", "runs a program whose MPI-IO is done by Sluice", &run_command, NULL},
     {"set", "the algebra of sets: enumerate, map, intersect, project, compare, draw", set_commands, set_notation},
 };
 enum { TABLE = sizeof table / sizeof *table };
@@ -96,10 +100,18 @@ static int run(int argc, char **argv) {
     return enter(e, argc - 1, argv + 1);
 }
 
+/* Whether several processes can share the command. */
+static bool shared(const char *name) {
+    static const char *const names[] = {"check", "cp", "merge", "relayout"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (!strcmp(name, names[i])) return true;
+    return false;
+}
+
 int main(int argc, char **argv) {
     signal(SIGPIPE, SIG_DFL); /* whoever started us may ignore it; a reader that leaves ends us quietly */
     signal(SIGXFSZ, SIG_IGN); /* a limit on the size of files is an error of the write like any other */
-    if (argc > 1 && !strcmp(argv[1], "cp")) ranks_start(); /* the one command that several can share */
+    if (argc > 1 && shared(argv[1])) ranks_start();
     const int status = argc ? run(argc - 1, argv + 1) : 2;
     report_flush();
     ranks_end(status);

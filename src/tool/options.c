@@ -46,10 +46,16 @@ static const struct {
     {'l', "layout", "rows:4",
      "a container, a folder of subfiles: which of them has what (default of X.sluice: single)"},
     {'g', "targets", "a,b", "names of the places to which the subfiles go in turn (default: the folder itself)"},
+    {'z', "checksum", "[=64K]", "a checksum for each block of so many bytes of a container, which every read compares"},
+    {'e', "scrub", NULL, "read all, and compare it with the checksums"},
+    {'L', "seal", NULL, "the same; blocks that were being written at a crash get checksums as they are"},
     {'V', "svg", "FILE", "draw the layout of a container to a new file, as SVG"},
     {'x', "clean", NULL, "remove what crashes left behind"},
     {'b', "bind", "a=PATH,...", "which folders the targets of a container are (default: as $SLUICE_TARGETS says)"},
     {'u', "resume", NULL, "go on with a copy that was interrupted, and keep this one if it is"},
+    {'P', "element", "K", "the part of the layout that is meant, from 0"},
+    {'q', "range", "A:B", "bytes A to B-1 of it (default: all)"},
+    {'Z', "write", "FILE", "what it is to be, instead of printing it"},
     {'X', "explain", NULL, "say what it would cost, and do nothing"},
 };
 enum {
@@ -59,9 +65,12 @@ enum {
     LEAST_OWN = 4096,       /* the library's own limit */
 };
 
+/* Whether the value of an option may be left out. */
+static bool is_optional(const char *value) { return !strncmp(value, "[=", 2); }
+
 static void help_option(const char *name, const char *value, const char *help) {
     char left[64];
-    snprintf(left, sizeof left, "--%s%s%s", name, value ? " " : "", value ? value : "");
+    snprintf(left, sizeof left, "--%s%s%s", name, value && !is_optional(value) ? " " : "", value ? value : "");
     printf("  %-22s %s\n", left, help);
 }
 
@@ -133,8 +142,18 @@ static void set_option(options *o, char letter, const char *value) {
     case 'j': o->json = true; break;
     case 'l': o->layout = value; break;
     case 'g': o->targets = value; break;
+    case 'z':
+        o->checksum = value ? notation_number("checksum", value) : SLUICE_CHECKSUM;
+        if (o->checksum < 512 || o->checksum > 16 << 20 || (o->checksum & (o->checksum - 1)))
+            report_at("checksum", value, 0, "expected a power of two from 512 to 16M");
+        break;
+    case 'e': o->scrub = true; break;
+    case 'L': o->seal = true; break;
     case 'V': o->svg = value; break;
     case 'u': o->resume = true; break;
+    case 'P': o->element = notation_number("element", value); break;
+    case 'q': o->range = value; break;
+    case 'Z': o->write = value; break;
     case 'X': o->explain = true; break;
     case 'x': o->clean = true; break;
     case 'b': o->bind = value; break;
@@ -153,7 +172,7 @@ static void read_option(options *o, const command *c, int argc, char **argv, int
     if (!table[k].value && value) report_usage("option --%s takes no value", table[k].name);
     if (value)
         value++;
-    else if (table[k].value) {
+    else if (table[k].value && !is_optional(table[k].value)) {
         if (*i + 1 >= argc)
             report_usage("option --%s needs a value, like --%s %s", table[k].name, table[k].name, table[k].value);
         value = argv[++*i];
@@ -164,7 +183,7 @@ static void read_option(options *o, const command *c, int argc, char **argv, int
 /* Puts the array together once all options are known. In commands on files it is a raw file, or a new one, and some of
  * the options have a meaning without it. */
 static void finish(options *o, const command *c) {
-    const bool files = strchr(c->options, 'T');
+    const bool files = strchr(c->options, 'T') || !strchr(c->options, 's');
     if (!files && !o->shape && (o->type || o->order || o->array.header)) report_usage("an array needs --shape");
     if (files && !o->shape && o->type) report_usage("--type without --shape");
     if (files && o->shape && !o->type) report_usage("--shape without --type");
@@ -180,7 +199,7 @@ static void finish(options *o, const command *c) {
 const sluice_shape *options_array(const options *o) { return o->shape ? &o->array : NULL; }
 
 int options_run(const char *group, const command *c, int argc, char **argv) {
-    options o = {.width = 64, .from_header = -1, .memory = DEFAULT_MEMORY};
+    options o = {.width = 64, .from_header = -1, .element = -1, .memory = DEFAULT_MEMORY};
     char **argument = argv; /* what is not an option moves to the front */
     int n = 0;
     for (int i = 0; i < argc; i++)

@@ -29,9 +29,18 @@ static int remove_partial(void) {
     return unlink(out.temporary) ? -errno : 0;
 }
 
+/* Its writer is this process, or is gone, on whatever boot it was, or it would hold the journal. */
+static void unlock_partial(void) {
+    const int folder = open(out.temporary, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (folder < 0) return;
+    sluice_claim_drop(folder);
+    close(folder);
+}
+
 static void give_up(void) {
     if (!out.pending || out.keep || (out.container && ending_by_signal())) return;
     out.pending = 0;
+    if (out.container) unlock_partial();
     remove_partial();
     journal_remove();
 }
@@ -100,20 +109,6 @@ const char *output_start(const char *path, bool force) {
     out.pending = 1;
     if (fchmod(fd, mode) || close(fd)) report_failure("create %s: %s", path, strerror(errno));
     return out.temporary;
-}
-
-/* The writer of what is there is gone, or it would hold the journal. It may have been killed before it could say who
- * it was. */
-static void unlock_partial(void) {
-    sluice_reason why;
-    struct stat st;
-    const int folder = open(out.temporary, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (folder < 0) return;
-    const int error = sluice_claim_take(folder, out.temporary, &why);
-    const bool silent = error == -EBUSY && !fstatat(folder, SLUICE_CLAIM_NAME, &st, 0) && st.st_size == 0;
-    if (error && error != -EOWNERDEAD && !silent) report_failure("%s", why.text);
-    sluice_claim_drop(folder);
-    close(folder);
 }
 
 static void restart(void) {

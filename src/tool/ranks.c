@@ -7,6 +7,7 @@
  */
 #include "sluice_mpi.h"
 #include "tool/tool.h"
+#include <errno.h>
 #include <stdlib.h>
 
 static struct {
@@ -35,6 +36,7 @@ void ranks_start(void) {
 }
 
 int ranks_size(void) { return crew.size; }
+int ranks_rank(void) { return crew.rank; }
 bool ranks_first(void) { return crew.rank == 0; }
 
 bool ranks_lead(void) {
@@ -51,8 +53,22 @@ void ranks_led(void) {
     if (crew.size > 1) MPI_Bcast(&status, 1, MPI_INT, 0, MPI_COMM_WORLD);
 }
 
+void *ranks_alloc(void *p, size_t n, size_t size) {
+    if (!p) p = calloc(n, size);
+    int here = p != NULL, all = here;
+    if (crew.size > 1) MPI_Allreduce(&here, &all, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
+    if (!all) report_failure("%s", sluice_strerror(-ENOMEM));
+    return p;
+}
+
 void ranks_share(void *p, size_t n) {
     if (crew.size > 1) MPI_Bcast(p, (int)n, MPI_BYTE, 0, MPI_COMM_WORLD);
+}
+
+int64_t ranks_sum(int64_t n) {
+    int64_t sum = n;
+    if (crew.size > 1) MPI_Allreduce(&n, &sum, 1, MPI_INT64_T, MPI_SUM, MPI_COMM_WORLD);
+    return sum;
 }
 
 void ranks_end(int status) {

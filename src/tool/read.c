@@ -66,6 +66,8 @@ static void print_section(const options *o, sluice_array *a, const char *section
 
 static int read_run(const options *o, int n, char **argument) {
     if (!o->output && (o->force || o->format)) report_usage("--force and --format are for a file; give -o FILE");
+    if (o->output && o->format && file_contained(o, o->output))
+        report_usage("--format is for plain files, and %s is to be a container", o->output);
     sluice_array *a = file_open(o, argument[0], o->output ? FILE_FROM : FILE_ONLY, SLUICE_READ, o->memory / 2);
     if (!file_raw(a)) file_unused(o, "soh");
     progress_start("read");

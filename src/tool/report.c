@@ -58,7 +58,7 @@ void report_array(int error) {
     case -ENAMETOOLONG:
     case -ELOOP: report_usage("%s", sluice_errmsg());
     }
-    if (error > -1000 || error == SLUICE_E_COMPLEX) report_failure("%s", sluice_errmsg());
+    if (error > -1000 || error == SLUICE_E_COMPLEX || error == SLUICE_E_CHECKSUM) report_failure("%s", sluice_errmsg());
     report_usage("%s", sluice_errmsg());
 }
 

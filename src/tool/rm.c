@@ -17,8 +17,11 @@ const command rm_command = {
     "CONTAINER...",
     "Removes containers",
     "The folder and all subfiles, also those on other targets; nothing is asked. What is not a container is refused,\n"
-    "and so is one that is being written. From the first step on it cannot be opened any more; if it was interrupted,\n"
-    "the same command goes on. Other files that lie in the folder stay, and the folder with them.\n"
+    "and so is one that is being written, and a copy of the folder alone, whose subfiles on other targets belong to "
+    "the\n"
+    "first. From the first step on it cannot be opened any more; if it was interrupted, the same command goes on. "
+    "Other\n"
+    "files that lie in the folder stay, and the folder with them.\n"
     "\n"
     "example:\n"
     "  sluice rm field.sluice\n",

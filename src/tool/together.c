@@ -27,7 +27,7 @@ typedef struct scene {
     const sluice_shape *array;
     int64_t bytes; /* of its elements */
     sluice_prospect p;
-    sluice_set *request;
+    sluice_set *request;              /* of each process, in the array */
     const sluice_manifest *contained; /* NULL: the array lies in one file, or in none yet */
     sluice_pieces *pieces;            /* of each request, in subfiles, */
     int *first;                       /* and all of them in a row, */
@@ -35,6 +35,7 @@ typedef struct scene {
     bool *cached;
     int *node_of;
     sluice_io io; /* as a process would have it */
+    sluice_known known;
     sluice_forecast f;
     clash *clash;
     int64_t nclash;
@@ -104,7 +105,7 @@ static void request_sections(scene *s) {
 static void request_parts(scene *s, const sluice_spread *l) {
     for (int r = 0; r < s->p.facts.size; r++)
         report_error(sluice_set_hpf(&s->request[r], s->array, l->dist, l->grid, r, NULL), "distribution");
-    s->p.known = !s->o->section;
+    if (!s->o->section) s->p.known = &s->known;
     if (!s->o->section) return;
     sluice_range range[SLUICE_MAX_DIMS];
     sluice_set section = SLUICE_SET_EMPTY;
@@ -133,7 +134,17 @@ static void find_requests(scene *s) {
     sluice_spread_free(&l);
 }
 
-/* Of an array in subfiles: the requests, and their parts, in the space of these. */
+/* A request in the space of the subfiles, if there are any. */
+static int place_request(sluice_set *out, const scene *s, int r) {
+    return s->contained ? sluice_split_file(out, s->contained->layout, &s->request[r])
+                        : sluice_set_copy(out, &s->request[r]);
+}
+
+static int known_request(void *arg, int r, sluice_set *out, sluice_reason *why) {
+    return sluice_pass(why, place_request(out, arg, r));
+}
+
+/* Of an array in subfiles: the parts of the requests in the space of these. */
 static void split_requests(scene *s) {
     const int size = s->p.facts.size;
     s->first = report_alloc((size_t)size + 1, sizeof *s->first);
@@ -142,14 +153,13 @@ static void split_requests(scene *s) {
         const sluice_layout *l = s->contained ? s->contained->layout : NULL;
         const sluice_io_part whole = {&s->request[r], {NULL, NULL, 0, 0}};
         if (l) report_error(sluice_split(&s->pieces[r], l, &whole, 1), "subfiles");
-        if (l) report_error(sluice_split_file(&s->request[r], l, &s->request[r]), "subfiles");
         s->first[r + 1] = s->first[r] + (l ? s->pieces[r].n : 1);
     }
     const size_t n = (size_t)sluice_max(s->first[size], 1);
     s->part = report_alloc(n, sizeof *s->part);
     s->cached = report_alloc(n, sizeof *s->cached);
     for (int r = 0; r < size; r++) {
-        s->part[s->first[r]] = (sluice_io_part){.file = &s->request[r]};
+        if (!s->contained) s->part[r] = (sluice_io_part){.file = &s->request[r]};
         if (s->pieces[r].n) memcpy(&s->part[s->first[r]], s->pieces[r].part, (size_t)s->pieces[r].n * sizeof *s->part);
     }
 }
@@ -186,8 +196,7 @@ static void find_facts(scene *s, const sluice_store_facts *store, const sluice_e
 
 /* Without a file. */
 static void assume(scene *s, sluice_store *store) {
-    const bool write = s->p.facts.write, own = s->p.facts.together.way != SLUICE_WAY_TWO_PHASE;
-    const bool cold = !write && own && !s->o->cached && s->io.method == SLUICE_AUTO;
+    const bool write = s->p.facts.write, cold = !write && !s->o->cached && s->io.method == SLUICE_AUTO;
     s->io.store = store;
     for (int k = 0; k < s->first[s->p.facts.size]; k++) s->cached[k] = s->o->cached && s->io.method == SLUICE_AUTO;
     s->p.facts.gap = sluice_io_gap(&s->io, write);
@@ -196,10 +205,10 @@ static void assume(scene *s, sluice_store *store) {
 
 /* With one: as it is now. */
 static void ask(scene *s, sluice_io *io) {
-    const bool write = s->p.facts.write, own = s->p.facts.together.way != SLUICE_WAY_TWO_PHASE;
+    const bool write = s->p.facts.write;
     io->method = s->io.method;
     io->memory = s->io.memory;
-    for (int k = 0; own && k < s->first[s->p.facts.size]; k++)
+    for (int k = 0; k < s->first[s->p.facts.size]; k++)
         s->cached[k] =
             sluice_io_reachable(io, false, s->part[k].file, false) && (!write || sluice_map_writable(io->map));
     s->p.facts.gap = sluice_io_gap(io, write);
@@ -209,6 +218,7 @@ static void ask(scene *s, sluice_io *io) {
 static void find_clashes(scene *s) {
     sluice_set both = SLUICE_SET_EMPTY;
     int64_t room = 0;
+    for (int r = 0; s->f.conflict && r < s->f.size; r++) report_error(place_request(&s->request[r], s, r), "subfiles");
     for (int low = 0; s->f.conflict && low < s->f.size; low++)
         for (int high = low + 1; high < s->f.size; high++) {
             report_error(sluice_conflict_both(&both, &s->request[low], &s->request[high]), "conflicts");
@@ -368,8 +378,9 @@ static int subfile_at(const scene *s, int64_t x) {
 static void print_clashes(const scene *s) {
     if (!s->p.facts.write) return;
     const int64_t shown = s->o->all || s->nclash <= SHOWN ? s->nclash : SHOWN;
-    printf("\nconflicts %s\n", s->nclash ? "where processes write the same bytes, the highest wins"
-                                         : "none: no two processes write the same byte");
+    printf("\nconflicts %s\n", s->f.unsettled ? "not known: too complex; where there are any, the highest wins"
+                               : s->nclash    ? "where processes write the same bytes, the highest wins"
+                                              : "none: no two processes write the same byte");
     for (int64_t i = 0; i < shown; i++) {
         const clash *c = &s->clash[i];
         const int sub = s->contained ? subfile_at(s, c->first) : 0;
@@ -467,7 +478,6 @@ static void json(const scene *s, const total *t) {
 
 static void foretell(scene *s) {
     sluice_reason why;
-    s->p.request = s->request;
     s->p.first = s->first;
     s->p.part = s->part;
     s->p.cached = s->cached;
@@ -495,6 +505,7 @@ void together_explain(const options *o, sluice_array *file, int64_t bytes) {
     sluice_store usual = {.facts = {.align = 4096, .depth = SLUICE_STORE_DEPTH, .call = 1e-6, .byte = 2e-10}};
     scene s = {.o = o, .array = &o->array, .bytes = bytes, .io = {.memory = o->memory}};
     const sluice_extent extent = file ? sluice_all_extent(file) : extent_of(&o->array, bytes);
+    s.known = (sluice_known){known_request, &s, 1};
     if (file && file->container) s.contained = file->container->manifest;
     s.p.facts.write = word_of("collective", o->collective, calls, "expected read or write");
     if (o->method)

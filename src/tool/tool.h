@@ -2,12 +2,12 @@
  *
  * main.c finds the command, options.c reads what follows it, notation.c turns arguments into sets and sections. Work on
  * sets: set.c, match.c, draw.c, explain.c, together.c, costs.c. Work on arrays in files: create.c, info.c, check.c,
- * rm.c, read.c, cp.c (also write), diff.c, fill.c, on top of file.c, which opens arrays, output.c, which makes new
- * files whole or not at all, journal.c, which knows how far a copy is, ending.c, which undoes what must not stay,
- * element.c, which knows what an element says, and progress.c. Of containers: subfiles.c explains, picture.c draws.
- * ranks.c lets several processes do one thing. report.c ends the program when something is wrong. Everything wrong ends
- * it at once, with one line on standard error: status 2 for what the user wrote, 1 for all else. So no function here
- * returns an error, but for file_try().
+ * rm.c, read.c, cp.c (also write), merge.c, relayout.c, view.c, diff.c, fill.c, on top of file.c, which opens arrays,
+ * output.c, which makes new files whole or not at all, journal.c, which knows how far a copy is, ending.c, which undoes
+ * what must not stay, element.c, which knows what an element says, and progress.c. Of containers: subfiles.c explains,
+ * picture.c draws. ranks.c lets several processes do one thing, run.c starts a program with the MPI-IO door before it.
+ * report.c ends the program when something is wrong. Everything wrong ends it at once, with one line on standard error:
+ * status 2 for what the user wrote, 1 for all else. So no function here returns an error, but for file_try().
  */
 #ifndef SLUICE_TOOL_H
 #define SLUICE_TOOL_H
@@ -123,8 +123,11 @@ typedef struct options {
     const char *layout, *targets, *bind, *svg; /* of containers */
     int64_t from_header;                       /* -1: not given */
     int64_t memory;
-    bool force, json, iota, clean;
+    int64_t checksum; /* 0: not given */
+    bool force, json, iota, clean, scrub, seal;
     bool resume, explain; /* of copies */
+    int64_t element;      /* of views; -1: not given */
+    const char *range, *write;
 } options;
 
 /* A command, and what its help says. options: the letters of the options that it takes (options.c). */
@@ -149,7 +152,8 @@ extern const command set_commands[]; /* ends with a name of NULL */
 extern const char set_notation[];    /* how sets are written, for help */
 extern const command explain_command;
 extern const command create_command, info_command, read_command, write_command, cp_command, diff_command, fill_command;
-extern const command check_command, match_command, rm_command;
+extern const command check_command, match_command, rm_command, merge_command, relayout_command, run_command;
+extern const command view_command;
 
 /* cp.c. Copies a section (NULL: all) to a new file; a raw one has so long a header. */
 void cp_section(const options *o, sluice_array *from, const char *section, const char *path, int64_t header);
@@ -179,6 +183,9 @@ sluice_array *file_open(const options *o, const char *path, file_role role, int 
 /* The same, but what goes wrong in the library is returned. */
 int file_try(sluice_array **a, const options *o, const char *path, file_role role, int mode, int64_t memory);
 
+/* Opens one as a process that shares it for writing does, and takes no lock: to foretell writes, not to make any. */
+sluice_array *file_look(const options *o, const char *path);
+
 /* Closes it. However else the program ends, the lock of a container that was opened for writing is given back. */
 void file_close(sluice_array *a);
 
@@ -195,18 +202,42 @@ sluice_format file_format(const options *o, const char *path);
 /* The section that was written (NULL: all) of an array. */
 void file_section(sluice_range *range, const sluice_array *a, const char *text);
 
+/* ---- check.c, scrub.c ---- */
+
+/* What is looked at, and how much ought not to be so; find: one more thing. */
+typedef struct inspection {
+    const options *o;
+    const char *path;
+    int64_t findings;
+} inspection;
+void check_find(inspection *s, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* Compares a container that has checksums with them, by all processes; writing: someone is. seal: by one, blocks
+ * without get them. */
+void scrub_container(inspection *s, bool writing);
+void scrub_seal(const options *o, const char *path);
+
 /* ---- ranks.c ---- */
 
 /* Starts MPI if mpiexec has started several of us; how many there are; whether this is the first, who speaks. */
 void ranks_start(void);
 int ranks_size(void);
+int ranks_rank(void);
 bool ranks_first(void);
 
 /* `if (ranks_lead()) { ...; ranks_led(); }`: the first does it, the others wait; if it ends the program there, so do
- * they. share: all get what the first has. */
+ * they. */
 bool ranks_lead(void);
 void ranks_led(void);
+
+/* Memory for n > 0 zeroed things on each process, or the end of all; p: this one has it already, if not NULL. */
+void *ranks_alloc(void *p, size_t n, size_t size);
+
+/* All get what the first has. */
 void ranks_share(void *p, size_t n);
+
+/* The sum of what all have. */
+int64_t ranks_sum(int64_t n);
 
 /* The end of the program. All come here, or the first alone while the others wait. */
 _Noreturn void ranks_end(int status);

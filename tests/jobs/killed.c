@@ -1,7 +1,8 @@
 /* killed.c: what tests/contained_kill.sh runs.
  *
- *     killed act PATH VICTIM N       under mpiexec: make, close or resize a container together; process VICTIM, or each
- *                                    if it is -1, ends at its N-th system call on names. "over" if none did.
+ *     killed act PATH VICTIM N BLOCK under mpiexec: make, close, resize or lay out anew a container together; process
+ *                                    VICTIM, or each if it is -1, ends at its N-th system call on names. "over" if
+ *                                    none did. A new one has checksums of BLOCK bytes, if that is not 0.
  *     killed look PATH               what is there now: none, or its extent, if all its bytes are right
  */
 #include "array/array.h"
@@ -23,8 +24,8 @@ static int fail(const char *what) {
     return 1;
 }
 
-static int act(const char *call, const char *path, int victim, int64_t n) {
-    const sluice_options o = {.size = sizeof o, .layout = "cyclic:50:3"};
+static int act(const char *call, const char *path, int victim, int64_t n, int64_t block) {
+    const sluice_options o = {.size = sizeof o, .layout = "cyclic:50:3", .checksum = block};
     sluice_array *a = NULL;
     int rank, size, row[COLS];
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
@@ -45,6 +46,8 @@ static int act(const char *call, const char *path, int victim, int64_t n) {
     if (!strcmp(call, "resize") && sluice_resize(a, MORE)) return fail(call);
     if (!strcmp(call, "shrink") && sluice_resize(a, ROWS - 4)) return fail(call);
     if (!strcmp(call, "sync") && sluice_sync(a)) return fail(call);
+    const sluice_relayout tiles = {.layout = "tiles:4x30:4", .memory = 1 << 20};
+    if (!strcmp(call, "relayout") && sluice_relayout_all(a, &tiles)) return fail(call);
     if (sluice_close(a)) return fail("close");
     if (here && sluice_sys_calls() - opened < n) printf("over\n");
     return 0;
@@ -81,14 +84,26 @@ static int look(const char *path) {
         if (remove(lock)) return fail("remove the lock");
     }
     if (sluice_open(&a, path, SLUICE_WRITE, NULL, NULL)) return fail("open to write");
+    if (sluice_close(a)) return fail("close");
+    /* Whoever closes it gives what the one before had written its checksums. */
+    if (sluice_open(&a, path, SLUICE_READ, NULL, NULL)) return fail("open again");
+    all = calloc((size_t)(rows * COLS), sizeof *all);
+    for (int i = 0; i < a->layout->n && a->container->manifest->checksum; i++) {
+        int64_t off = a->layout->base[i], room;
+        sluice_sums_states state;
+        const int err = sluice_sums_state(sluice_store_holder(a->io.store, &off, &room), &state, NULL);
+        if (err || state != SLUICE_SUMS_SEALED) printf("not sealed\n");
+    }
+    if (!all || sluice_read(a, NULL, all)) return fail("read again");
+    free(all);
     return sluice_close(a) ? fail("close") : 0;
 }
 
 int main(int argc, char **argv) {
     if (argc == 3 && !strcmp(argv[1], "look")) return look(argv[2]);
-    if (argc != 5) return 2;
+    if (argc != 6) return 2;
     MPI_Init(&argc, &argv);
-    const int status = act(argv[1], argv[2], atoi(argv[3]), atoll(argv[4]));
+    const int status = act(argv[1], argv[2], atoi(argv[3]), atoll(argv[4]), atoll(argv[5]));
     MPI_Finalize();
     return status;
 }

@@ -181,7 +181,7 @@ static void find_winner(vcase *c, const method *m, int r, int64_t *winner, int64
     int err = sluice_conflict_lost(rest, m->request, m->facts.size, r, true, &why);
     vcase_same(c, lost->size ? SLUICE_E_SHARED : 0, err, "refusal of what rank %d writes", r);
     vcase_ok(c, sluice_set_copy(rest, &m->request[r]), NULL, "sluice_set_copy");
-    vcase_ok(c, sluice_conflict_leave_out(rest, kept, lost), NULL, "sluice_conflict_leave_out");
+    vcase_ok(c, sluice_conflict_leave_out(rest, kept, 1, lost), NULL, "sluice_conflict_leave_out");
     for (sluice_pair_init(&pair, rest, kept); !c->failed && sluice_pair_next(&pair, &piece);)
         for (int64_t b = 0; b < piece.len && !c->failed; b += ELEM) {
             int64_t e = (piece.a + b - HEADER) / ELEM;
