@@ -130,7 +130,9 @@ static bool run(chance *c, char *text, size_t cap) {
                   : 1;
     /* Sets and requests take a little, for each subfile and each family of an irregular layout; the buffers that
      * handles keep are counted. */
-    const int64_t sets = src.contain || dst.contain ? 1 << 20 : 4 << 10;
+    const int64_t sets = src.contain || dst.contain ? 64 << 10 : 4 << 10;
+    snprintf(text + strlen(text), cap - strlen(text), ", containers %d %d %.200s, peak %lld of %lld", src.contain,
+             dst.contain, layout.text, (long long)(sluice_mem_peak() - live), (long long)(memory + sets));
     good = good && sluice_mem_peak() - live <= memory + sets && !s.wrong;
     if (s.stop && s.stop <= size) {
         good = good && (err == -ECANCELED || s.done == size);
@@ -148,7 +150,7 @@ static bool run(chance *c, char *text, size_t cap) {
     return good && sluice_mem_live() == 0;
 }
 
-static char verdict[400];
+static char verdict[800];
 static bool fails(chance *c, void *arg) {
     (void)arg;
     return !run(c, verdict, sizeof verdict);

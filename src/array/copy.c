@@ -13,6 +13,7 @@
  * long runs (boxes.c). Runs that are written are the longer ones: a short write costs several short reads.
  */
 #include "array/copy.h"
+#include "set/set.h"
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -26,6 +27,8 @@ enum {
     SPAN = 256 << 10,  /* but so much of every subfile, for a subfile is read and written in one go */
     LEAST_BOX = 512,   /* bytes in a box of a share */
     BOXES = 4,         /* of a process, at least, so that shares are about equal */
+    SETS = 8,          /* of the memory, one in so many parts for sets, where an array is in subfiles, */
+    TIMES = 4,         /* which are there so many times: of a request under way, of the next, and while that is made */
     WIDE = 256,        /* bytes of a strip along the axis that is fastest in the destination: whole lines, and some */
     WEIGHT = 2,        /* measured: shorter runs cost more when written than when read */
     LINE = 64          /* buffers start with a cache line */
@@ -288,6 +291,7 @@ static int copy_tiles(copier *c, int64_t most_tile, int64_t most_strip) {
     return err;
 }
 
+static bool divided(const copier *c) { return c->src.array->layout || c->dst.array->layout; }
 static int64_t subfiles(const sluice_array *a) { return a->layout ? a->layout->n : 1; }
 
 /* The most bytes of a box of a share, where alone it might have so many. */
@@ -296,16 +300,77 @@ static int64_t fair(const copier *c, int64_t most) {
     return c->size > 1 ? sluice_min(most, even) : most;
 }
 
+/* What a box is in the files of one side: contiguous pieces, and the memory of the sets that describe it. */
+typedef struct survey {
+    int64_t runs, sets;
+} survey;
+
+static int look_at(const side *s, const sluice_boxes *b, survey *v) {
+    sluice_range range[SLUICE_MAX_DIMS];
+    sluice_set file = SLUICE_SET_EMPTY;
+    const sluice_array *a = s->array;
+    place(range, s, b);
+    int err = sluice_set_section(&file, &a->desc.shape, range, NULL);
+    if (!err && a->layout) {
+        sluice_pieces pieces;
+        err = sluice_split(&pieces, a->layout, &(sluice_io_part){&file, {NULL, NULL, 0, 0}}, 1);
+        for (int i = 0; i < pieces.n && !err; i++) {
+            v->runs += sluice_set_nruns(pieces.part[i].file);
+            v->sets += sluice_node_memory(&pieces.bound[i].file) + sluice_node_memory(&pieces.bound[i].mem);
+        }
+        if (!err) sluice_split_free(&pieces);
+    } else if (!err) {
+        v->runs += sluice_set_nruns(&file);
+    }
+    sluice_set_free(&file);
+    return err;
+}
+
 /* The memory: buffers of two sizes, two of each, and the handles' own. */
 typedef struct division {
     bool turned;
     int64_t own, tile, strip;
 } division;
 
+/* The walk over the boxes of this size, at the first of them. */
+static sluice_boxes boxes_of(const copier *c, const division *v) {
+    sluice_boxes b = all(c);
+    if (v->turned)
+        choose_tiles(c, &b, v->tile / c->elem);
+    else
+        sluice_boxes_choose(&b, c->src.axis, c->dst.axis, v->tile / c->elem, 1);
+    sluice_boxes_first(&b);
+    return b;
+}
+
+/* Makes boxes small enough for the sets that describe them, which grow with the box only where a layout is irregular:
+ * from small boxes to large ones, since the large ones are what there may be no memory for. */
+static int fit_sets(const copier *c, division *v, int64_t memory) {
+    enum { FACTOR = 4 };
+    const division most = *v;
+    const int64_t least = sluice_max(LEAST_BOX, c->elem);
+    for (int64_t tile = least;; tile *= FACTOR) {
+        division next = most;
+        survey s = {0, 0};
+        next.tile = sluice_min(tile, most.tile);
+        next.strip = sluice_min(next.tile, most.strip);
+        const sluice_boxes b = boxes_of(c, &next);
+        sluice_boxes part = next.turned ? strips_of(c, &b, next.strip / c->elem) : b;
+        if (next.turned) sluice_boxes_first(&part);
+        int err = look_at(&c->src, &part, &s);
+        if (!err) err = look_at(&c->dst, &b, &s);
+        if (err) return sluice_errmsg_fail(err, "copy %s: %s", c->src.array->io.store->name, sluice_strerror(err));
+        if (tile > least && TIMES * s.sets > memory) break;
+        *v = next;
+        if (tile >= most.tile) break;
+    }
+    return 0;
+}
+
 static int divide(const copier *c, division *v) {
     v->turned = c->naxes > 1 && c->src.axis[0] != c->dst.axis[0];
     v->own = sluice_max(c->o.memory / 32, LEAST_OWN);
-    const int64_t room = c->o.memory - 2 * v->own - 4 * LINE;
+    const int64_t sets = divided(c) ? c->o.memory / SETS : 0, room = c->o.memory - sets - 2 * v->own - 4 * LINE;
     const int64_t spans = SPAN * sluice_max(subfiles(c->src.array), subfiles(c->dst.array));
     const int64_t piece = sluice_max(sluice_max(PIECE, spans), c->elem);
     v->strip = v->turned ? sluice_min(sluice_max(STRIP, c->elem), room / 16) : 0;
@@ -315,7 +380,7 @@ static int divide(const copier *c, division *v) {
                                   c->src.array->io.store->name, (long long)c->elem, (long long)c->o.memory);
     v->strip = sluice_min(v->strip, c->total);
     v->tile = fair(c, sluice_min(v->tile, c->total));
-    return 0;
+    return sets ? fit_sets(c, v, sets) : 0;
 }
 
 static int copy_within(copier *c) {
@@ -374,25 +439,6 @@ int sluice_copy(sluice_array *dst, sluice_array *src, const sluice_copy_options 
 
 /* ---- what it takes ---- */
 
-/* Contiguous pieces of a box in the files of one side. */
-static int count_runs(const side *s, const sluice_boxes *b, int64_t *runs) {
-    sluice_range range[SLUICE_MAX_DIMS];
-    sluice_set file = SLUICE_SET_EMPTY;
-    const sluice_array *a = s->array;
-    place(range, s, b);
-    int err = sluice_set_section(&file, &a->desc.shape, range, NULL);
-    if (!err && a->layout) {
-        sluice_pieces pieces;
-        err = sluice_split(&pieces, a->layout, &(sluice_io_part){&file, {NULL, NULL, 0, 0}}, 1);
-        for (int i = 0; i < pieces.n && !err; i++) *runs += sluice_set_nruns(pieces.part[i].file);
-        if (!err) sluice_split_free(&pieces);
-    } else if (!err) {
-        *runs += sluice_set_nruns(&file);
-    }
-    sluice_set_free(&file);
-    return err;
-}
-
 int sluice_copy_foretell(sluice_copy_cost *out, sluice_array *dst, sluice_array *src, const sluice_copy_options *o,
                          int size) {
     enum { SAMPLES = 64 };
@@ -403,22 +449,19 @@ int sluice_copy_foretell(sluice_copy_cost *out, sluice_array *dst, sluice_array 
     if (err || !measure(&c)) return err;
     err = divide(&c, &v);
     if (err) return err;
-    sluice_boxes b = all(&c);
-    if (v.turned)
-        choose_tiles(&c, &b, v.tile / c.elem);
-    else
-        sluice_boxes_choose(&b, c.src.axis, c.dst.axis, v.tile / c.elem, 1);
+    sluice_boxes b = boxes_of(&c, &v);
+    survey read = {0, 0}, written = {0, 0};
     const int64_t n = sluice_boxes_count(&b), samples = sluice_min(n, SAMPLES);
     *out = (sluice_copy_cost){.bytes = c.total, .boxes = n};
     for (int64_t i = 0; i < samples && !err; i++) {
         sluice_boxes_seek(&b, i * (n / samples)); /* up to some at the end */
         sluice_boxes part = v.turned ? strips_of(&c, &b, v.strip / c.elem) : b;
         bool more = v.turned ? sluice_boxes_first(&part) : true;
-        for (; more && !err; more = v.turned && sluice_boxes_next(&part)) err = count_runs(&c.src, &part, &out->reads);
-        if (!err) err = count_runs(&c.dst, &b, &out->writes);
+        for (; more && !err; more = v.turned && sluice_boxes_next(&part)) err = look_at(&c.src, &part, &read);
+        if (!err) err = look_at(&c.dst, &b, &written);
         out->box = sluice_max(out->box, sluice_boxes_volume(&b) * c.elem);
     }
-    out->reads = (int64_t)((double)out->reads * (double)n / (double)samples);
-    out->writes = (int64_t)((double)out->writes * (double)n / (double)samples);
+    out->reads = (int64_t)((double)read.runs * (double)n / (double)samples);
+    out->writes = (int64_t)((double)written.runs * (double)n / (double)samples);
     return err ? sluice_errmsg_fail(err, "copy %s: %s", src->io.store->name, sluice_strerror(err)) : 0;
 }

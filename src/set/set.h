@@ -36,6 +36,9 @@ static inline int64_t sluice_node_size(const sluice_node *f) { return f->isize *
 static inline int64_t sluice_node_end(const sluice_node *f) { return f->off + (f->n - 1) * f->step + f->len; }
 static inline bool sluice_node_leaf(const sluice_node *f) { return f->inner == SLUICE_LEAF; }
 
+/* Bytes of memory that hold a finished set. */
+static inline int64_t sluice_node_memory(const sluice_set *s) { return s->nnode * (int64_t)sizeof(sluice_node); }
+
 /* A list in the workshop: nodes [first, first + n), all offsets relative to base. n = 0: the empty list. */
 typedef struct sluice_list {
     int64_t base;
