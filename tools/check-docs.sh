@@ -42,7 +42,7 @@ for page in README.md CONTRIBUTING.md; do
 done >>"$problems"
 
 # The parenthesis after the slash keeps this line from finding itself.
-find . -type f ! -path './.git/*' ! -path './build*' ! -path './fuzz/corpus/*' -print0 |
+find . -type f ! -path './.git' ! -path './.git/*' ! -path './build*' ! -path './fuzz/corpus/*' -print0 |
     xargs -0 grep -InE '(^|[^A-Za-z0-9_.}])/(home|root|work)/' >>"$problems" || [ $? = 123 ]
 
 cat "$problems"
