@@ -2,7 +2,8 @@
 # setup.sh [dev|bench]: installs what Sluice needs and this machine does not have. A no-op when all is there.
 #
 #   tools/setup.sh          to build and test: a C compiler, make, cmake, pkg-config, jansson, liburing, an MPI
-#   tools/setup.sh dev      also what .ci/run needs: both MPIs, SimGrid, clang, clang-format, gcovr, mandoc
+#   tools/setup.sh dev      also what .ci/run needs: both MPIs, SimGrid, clang, clang-format, gcovr, mandoc; gfortran,
+#                           OpenBLAS and Python's numpy and mpi4py, without which some tests are skipped
 #   tools/setup.sh bench    also the libraries that the benches have as peers: numpy, h5py, netCDF4,
 #                           dask, zarr, h5repack
 #
@@ -67,6 +68,10 @@ look() {
         need 'clang-format 14' clang-format-14 has clang-format-14
         need 'gcovr' gcovr has gcovr
         need 'mandoc' mandoc has mandoc
+        need 'gfortran' gfortran has gfortran
+        need 'OpenBLAS, with headers' libopenblas-dev library openblas
+        need 'numpy for Python' python3-numpy /usr/bin/python3 -c 'import numpy'
+        need 'mpi4py for Python' python3-mpi4py /usr/bin/python3 -c 'import mpi4py'
     fi
     if [ "$1" = bench ]; then
         for module in numpy h5py netCDF4 dask zarr; do
