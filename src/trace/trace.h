@@ -112,6 +112,16 @@ int sluice_trace_finish(sluice_trace *t);
 /* Pure. Gives everything back; *t may be finished or not, or zeros. */
 void sluice_trace_free(sluice_trace *t);
 
+/* ---- Files ----------------------------------------------------------------------------------------------------- */
+
+/* Local. A finished trace into a file, which takes the place of one that is there when it is whole. */
+int sluice_trace_save(const sluice_trace *t, const char *path, sluice_reason *why);
+
+/* Local. A trace, finished, from a file: SLUICE_E_FORMAT or SLUICE_E_VERSION if that is none. *t need not hold
+ * anything; it is empty after a failure. Everything has been checked: no offset, time or count of an access can
+ * overflow. */
+int sluice_trace_load(sluice_trace *t, const char *path, sluice_reason *why);
+
 /* ---- Reading ---------------------------------------------------------------------------------------------------- */
 
 /* Where in a tree one is: the access at `at`, in iteration level[d].i of the loop at level[d].node, outermost first. */
