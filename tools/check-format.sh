@@ -12,7 +12,7 @@ done
     exit 77
 }
 
-files() { find include src tests fuzz bench examples -name '*.[ch]' -print0; }
+files() { find include src fortran tests fuzz bench examples -name '*.[ch]' -print0; }
 if [ "${1:-}" = fix ]; then
     files | xargs -0 "$format" -i
     exit
