@@ -5,7 +5,7 @@
 #   tools/setup.sh dev      also what .ci/run needs: both MPIs, SimGrid, clang, clang-format, gcovr, mandoc; gfortran,
 #                           OpenBLAS and Python's numpy and mpi4py, without which some tests are skipped
 #   tools/setup.sh bench    also the libraries that the benches have as peers: numpy, h5py, netCDF4,
-#                           dask, zarr, h5repack
+#                           dask, zarr, h5repack; and gnuplot
 #
 # MPI=mpich, MPI=openmpi or MPI=simgrid in the environment asks for that one; without it any MPI will do, and MPICH is
 # installed if there is none. Packages are installed with apt-get (Debian, Ubuntu); elsewhere the missing ones are named.
@@ -68,6 +68,7 @@ look() {
         need 'clang-format 14' clang-format-14 has clang-format-14
         need 'gcovr' gcovr has gcovr
         need 'mandoc' mandoc has mandoc
+        need 'Chromium' chromium has chromium
         need 'gfortran' gfortran has gfortran
         need 'OpenBLAS, with headers' libopenblas-dev library openblas
         need 'numpy for Python' python3-numpy /usr/bin/python3 -c 'import numpy'
@@ -79,6 +80,7 @@ look() {
             need "$module for Python" "$package" /usr/bin/python3 -c "import $module"
         done
         need 'h5repack' hdf5-tools has h5repack
+        need 'gnuplot' gnuplot-nox has gnuplot
     fi
 }
 

@@ -27,6 +27,7 @@ static const entry table[] = {
     {"explain", "what a section of an array means for the file and for processes", &explain_command, NULL},
     {"match", "how well a layout fits an access, and which would fit better", &match_command, NULL},
     {"run", "runs a program whose MPI-IO is done by Sluice", &run_command, NULL},
+    {"report", "shows a trace as a page for a browser", &report_command, NULL},
     {"set", "the algebra of sets: enumerate, map, intersect, project, compare, draw", set_commands, set_notation},
 };
 enum { TABLE = sizeof table / sizeof *table };

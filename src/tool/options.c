@@ -56,6 +56,7 @@ static const struct {
     {'P', "element", "K", "the part of the layout that is meant, from 0"},
     {'q', "range", "A:B", "bytes A to B-1 of it (default: all)"},
     {'Z', "write", "FILE", "what it is to be, instead of printing it"},
+    {'I', "plan", "FILE", "the plan that goes with it, as `sluice plan` makes one"},
     {'X', "explain", NULL, "say what it would cost, and do nothing"},
 };
 enum {
@@ -154,6 +155,7 @@ static void set_option(options *o, char letter, const char *value) {
     case 'P': o->element = notation_number("element", value); break;
     case 'q': o->range = value; break;
     case 'Z': o->write = value; break;
+    case 'I': o->plan = value; break;
     case 'X': o->explain = true; break;
     case 'x': o->clean = true; break;
     case 'b': o->bind = value; break;

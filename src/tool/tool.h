@@ -5,7 +5,7 @@
  * rm.c, read.c, cp.c (also write), merge.c, relayout.c, view.c, diff.c, fill.c, on top of file.c, which opens arrays,
  * output.c, which makes new files whole or not at all, journal.c, which knows how far a copy is, ending.c, which undoes
  * what must not stay, element.c, which knows what an element says, and progress.c. Of containers: subfiles.c explains,
- * picture.c draws. ranks.c lets several processes do one thing, run.c starts a program with the MPI-IO door before it.
+ * picture.c draws. Of traces: page.c makes a page (page.h). ranks.c lets several processes do one thing, run.c starts a program with the MPI-IO door before it.
  * report.c ends the program when something is wrong. Everything wrong ends it at once, with one line on standard error:
  * status 2 for what the user wrote, 1 for all else. So no function here returns an error, but for file_try().
  */
@@ -59,6 +59,9 @@ const char *words_order(sluice_order order);
 /* A string or a list of numbers as JSON writes it. */
 void words_json_string(const char *text);
 void words_json_list(const int64_t *value, int n);
+
+/* A text as HTML writes it, within elements and in quotes. */
+void words_html(FILE *f, const char *text);
 
 /* ---- notation.c ---- */
 
@@ -128,6 +131,7 @@ typedef struct options {
     bool resume, explain; /* of copies */
     int64_t element;      /* of views; -1: not given */
     const char *range, *write;
+    const char *plan; /* of traces */
 } options;
 
 /* A command, and what its help says. options: the letters of the options that it takes (options.c). */
@@ -153,7 +157,7 @@ extern const char set_notation[];    /* how sets are written, for help */
 extern const command explain_command;
 extern const command create_command, info_command, read_command, write_command, cp_command, diff_command, fill_command;
 extern const command check_command, match_command, rm_command, merge_command, relayout_command, run_command;
-extern const command view_command;
+extern const command view_command, report_command;
 
 /* cp.c. Copies a section (NULL: all) to a new file; a raw one has so long a header. */
 void cp_section(const options *o, sluice_array *from, const char *section, const char *path, int64_t header);

@@ -1,5 +1,6 @@
-/* words.c: sizes, extents and orders in words, and in JSON. */
+/* words.c: sizes, extents and orders in words; texts in JSON and HTML. */
 #include "tool/tool.h"
+#include <string.h>
 
 const char *words_bytes(int64_t n) {
     static char text[4][64];
@@ -57,4 +58,17 @@ void words_json_list(const int64_t *value, int n) {
     putchar('[');
     for (int i = 0; i < n; i++) printf("%s%" PRId64, i ? ", " : "", value[i]);
     putchar(']');
+}
+
+void words_html(FILE *f, const char *text) {
+    for (const unsigned char *s = (const unsigned char *)text; *s;) {
+        const int n = utf8(s);
+        if (n == 0 || *s < ' ' || *s == 127)
+            fputs("&#xfffd;", f);
+        else if (strchr("&<>\"'", *s))
+            fprintf(f, "&#%d;", *s);
+        else
+            fwrite(s, 1, (size_t)n, f);
+        s += n ? n : 1;
+    }
 }
