@@ -5,9 +5,10 @@
  * rm.c, read.c, cp.c (also write), merge.c, relayout.c, view.c, diff.c, fill.c, on top of file.c, which opens arrays,
  * output.c, which makes new files whole or not at all, journal.c, which knows how far a copy is, ending.c, which undoes
  * what must not stay, element.c, which knows what an element says, and progress.c. Of containers: subfiles.c explains,
- * picture.c draws. Of traces: page.c makes a page (page.h). ranks.c lets several processes do one thing, run.c starts a program with the MPI-IO door before it.
- * report.c ends the program when something is wrong. Everything wrong ends it at once, with one line on standard error:
- * status 2 for what the user wrote, 1 for all else. So no function here returns an error, but for file_try().
+ * picture.c draws. Of traces: page.c makes a page (page.h). ranks.c lets several processes do one thing, run.c starts a
+ * program with the MPI-IO door before it. report.c ends the program when something is wrong. Everything wrong ends it
+ * at once, with one line on standard error: status 2 for what the user wrote, 1 for all else. So no function here
+ * returns an error, but for file_try().
  */
 #ifndef SLUICE_TOOL_H
 #define SLUICE_TOOL_H
