@@ -26,6 +26,7 @@ static const entry table[] = {
     {"fill", "sets the elements of an array", &fill_command, NULL},
     {"explain", "what a section of an array means for the file and for processes", &explain_command, NULL},
     {"match", "how well a layout fits an access, and which would fit better", &match_command, NULL},
+    {"doctor", "says what this machine and a folder offer, and what to expect", &doctor_command, NULL},
     {"run", "runs a program whose MPI-IO is done by Sluice", &run_command, NULL},
     {"report", "shows a trace as a page for a browser", &report_command, NULL},
     {"set", "the algebra of sets: enumerate, map, intersect, project, compare, draw", set_commands, set_notation},

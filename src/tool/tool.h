@@ -6,9 +6,9 @@
  * output.c, which makes new files whole or not at all, journal.c, which knows how far a copy is, ending.c, which undoes
  * what must not stay, element.c, which knows what an element says, and progress.c. Of containers: subfiles.c explains,
  * picture.c draws. Of traces: page.c makes a page (page.h). ranks.c lets several processes do one thing, run.c starts a
- * program with the MPI-IO door before it. report.c ends the program when something is wrong. Everything wrong ends it
- * at once, with one line on standard error: status 2 for what the user wrote, 1 for all else. So no function here
- * returns an error, but for file_try().
+ * program with the MPI-IO door before it, doctor.c says what the machine offers. report.c ends the program when
+ * something is wrong. Everything wrong ends it at once, with one line on standard error: status 2 for what the user
+ * wrote, 1 for all else. So no function here returns an error, but for file_try().
  */
 #ifndef SLUICE_TOOL_H
 #define SLUICE_TOOL_H
@@ -158,7 +158,7 @@ extern const char set_notation[];    /* how sets are written, for help */
 extern const command explain_command;
 extern const command create_command, info_command, read_command, write_command, cp_command, diff_command, fill_command;
 extern const command check_command, match_command, rm_command, merge_command, relayout_command, run_command;
-extern const command view_command, report_command;
+extern const command view_command, report_command, doctor_command;
 
 /* cp.c. Copies a section (NULL: all) to a new file; a raw one has so long a header. */
 void cp_section(const options *o, sluice_array *from, const char *section, const char *path, int64_t header);
