@@ -19,7 +19,7 @@ $(error MPI=$(MPI) is not known; it may be mpich, openmpi, simgrid or empty)
 endif
 MAKEFLAGS += --no-print-directory
 
-.PHONY: all setup test demo install bench fuzz cover format check soak clean help
+.PHONY: all setup test demo install dist deb bench fuzz cover format check soak clean help
 .SILENT:
 
 all: $(BUILD)/Makefile ## build everything (the default)
@@ -45,6 +45,15 @@ demo: setup ## show Sluice at work
 
 install: all ## install below PREFIX (and DESTDIR)
 	cmake --install $(BUILD) --prefix $(PREFIX)
+
+dist: ## make a source archive, sluice-VERSION.tar.gz, of what is committed
+	version=$$(sed -nE 's/.*SLUICE_VERSION_(MAJOR|MINOR|PATCH) ([0-9]+)/\2/p' include/sluice_version.h | paste -sd.) && \
+		git archive --prefix="sluice-$$version/" -o "sluice-$$version.tar.gz" HEAD && echo "sluice-$$version.tar.gz"
+
+deb: ## build Debian packages of what is committed, in build-deb/; needs debhelper
+	command -v dh >/dev/null || { echo "dh is missing: apt-get install debhelper" >&2; exit 1; }
+	rm -rf build-deb && mkdir -p build-deb/sluice && git archive HEAD | tar -x -C build-deb/sluice
+	cd build-deb/sluice && DEB_BUILD_OPTIONS=parallel=$(JOBS) dpkg-buildpackage -b -us -uc
 
 bench: all ## run the benches
 	test '$(MPI)' != simgrid || exec bench/simgrid/delta.sh $(BUILD); \
