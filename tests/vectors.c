@@ -41,6 +41,7 @@ static const struct {
     {"two_phase", vcase_two_phase,
      "kind shape order base requests mode io_procs k domains fdat smallest matrix holes useful_slabs slabs_with_holes "
      "winner winner_packed_index"},
+    {"profile", vcase_profile, "nprocs profile chunks partitions"},
     {"reuse", vcase_reuse, "ocla icla lower upper start calls calls_before_minus1"},
     {"paper_examples", vcase_paper_examples,
      "what set runs size pattern disp x map y unmap prev next falls V S result bytes proj_V proj_S "

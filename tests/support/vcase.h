@@ -83,7 +83,7 @@ typedef void vcase_check(vcase *c);
 vcase_check vcase_falls_enum, vcase_nested_enum, vcase_pitfalls, vcase_cut, vcase_intersect_falls, vcase_gather_scatter;
 vcase_check vcase_pattern, vcase_map, vcase_intersect, vcase_redistribute, vcase_paper_examples;
 vcase_check vcase_reuse, vcase_section_placed, vcase_view_access, vcase_redistribute_placed; /* with files */
-vcase_check vcase_section, vcase_hpf_1d, vcase_hpf_nd, vcase_file_domains, vcase_two_phase;
+vcase_check vcase_section, vcase_hpf_1d, vcase_hpf_nd, vcase_file_domains, vcase_two_phase, vcase_profile;
 
 /* The papers' figures build on each other: what vcase_paper_examples() keeps between cases, in c->state. */
 typedef struct vcase_figures {
