@@ -100,7 +100,10 @@ static int make_part(shop *s, sluice_atom const *const *atom, int64_t n) {
               .bytes = atom[0]->run.len};
     if (n > 1 || atom[0]->set.size) {
         const int error = join_atoms(&p.set, atom, n);
-        if (error) return error;
+        if (error) {
+            sluice_set_free(&p.set);
+            return error;
+        }
         p.run = (sluice_run){sluice_set_lo(&p.set), sluice_set_hi(&p.set) - sluice_set_lo(&p.set)};
         p.bytes = p.set.size;
         if (p.bytes == p.run.len) sluice_set_free(&p.set);
