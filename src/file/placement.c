@@ -7,14 +7,14 @@
 
 enum { MAX_FAMILIES = 1 << 20 }; /* of a union on its way */
 
-const char *sluice_place_name(sluice_place place) {
+const char *sluice_sharing_name(sluice_sharing place) {
     static const char *const name[] = {"private", "replicated", "broadcast", "shared"};
     return name[place];
 }
 
 /* ---- Making ---- */
 
-void sluice_group_free(sluice_group *g) {
+void sluice_placement_group_free(sluice_placement_group *g) {
     sluice_set_free(&g->bytes);
     for (int i = 0; g->at && i < g->n; i++) sluice_set_free(&g->at[i]);
     sluice_mem_free(g->subfile);
@@ -23,7 +23,7 @@ void sluice_group_free(sluice_group *g) {
 
 void sluice_placement_free(sluice_placement *p) {
     if (!p) return;
-    for (int i = 0; i < p->ngroups; i++) sluice_group_free(&p->group[i]);
+    for (int i = 0; i < p->ngroups; i++) sluice_placement_group_free(&p->group[i]);
     sluice_mem_free(p->group);
     sluice_mem_free(p->target);
     sluice_mem_free(p->name);
@@ -113,8 +113,8 @@ static int by_subfile(const void *a, const void *b) {
 }
 
 static int check_group(const sluice_placement *p, int i, sluice_reason *why) {
-    const sluice_group *g = &p->group[i];
-    const char *name = sluice_place_name(g->place);
+    const sluice_placement_group *g = &p->group[i];
+    const char *name = sluice_sharing_name(g->place);
     if (g->bytes.size == 0) return REFUSE("group %d has no bytes", i);
     if (sluice_set_hi(&g->bytes) > p->size)
         return REFUSE("group %d has byte %" PRId64 "; the file has %" PRId64, i, sluice_set_hi(&g->bytes) - 1, p->size);

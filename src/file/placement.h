@@ -18,20 +18,20 @@
 
 enum { SLUICE_MAX_GROUPS = 65536, SLUICE_MAX_PLAN = 16 << 20 };
 
-typedef enum sluice_place {
+typedef enum sluice_sharing {
     SLUICE_PLACE_PRIVATE,    /* one process alone uses it */
     SLUICE_PLACE_REPLICATED, /* several read it, nobody writes */
     SLUICE_PLACE_BROADCAST,  /* one writes it, several read it later */
     SLUICE_PLACE_SHARED      /* all else */
-} sluice_place;
+} sluice_sharing;
 
-typedef struct sluice_group {
+typedef struct sluice_placement_group {
     sluice_set bytes; /* of the file */
-    sluice_place place;
+    sluice_sharing place;
     int n;          /* subfiles that hold it; subfile[0] has the primary copy */
     int *subfile;   /* each once */
     sluice_set *at; /* in each of them */
-} sluice_group;
+} sluice_placement_group;
 
 typedef struct sluice_placement {
     char *name; /* of the file */
@@ -39,16 +39,16 @@ typedef struct sluice_placement {
     int nprocs;
     sluice_target_name *target; /* nprocs + 1: of each subfile */
     int ngroups;
-    sluice_group *group;
+    sluice_placement_group *group;
 } sluice_placement;
 
 /* placement.c. Pure. "private" ... "shared". */
-const char *sluice_place_name(sluice_place place);
+const char *sluice_sharing_name(sluice_sharing place);
 
 /* placement.c. Pure. A placement without groups, all on the target "."; free gives it back, with the groups. */
 int sluice_placement_make(sluice_placement **out, const char *name, int64_t size, int nprocs);
 void sluice_placement_free(sluice_placement *p);
-void sluice_group_free(sluice_group *g);
+void sluice_placement_group_free(sluice_placement_group *g);
 
 /* placement.c. Pure. 0 if groups share no byte, lie in the file, go with their classes, and fill each subfile without
  * gaps; else SLUICE_E_FORMAT with the culprit, or SLUICE_E_COMPLEX where that would take too long to see. */

@@ -31,10 +31,10 @@ static int write_set(sluice_json_text *w, const sluice_set *s) {
 
 static bool is_block(const sluice_set *s) { return sluice_set_hi(s) - sluice_set_lo(s) == s->size; }
 
-static int write_group(sluice_json_text *w, const sluice_group *g) {
+static int write_group(sluice_json_text *w, const sluice_placement_group *g) {
     sluice_json_print(w, "    {\"bytes\": ");
     int error = write_set(w, &g->bytes);
-    sluice_json_print(w, ", \"class\": \"%s\", \"subfiles\": [", sluice_place_name(g->place));
+    sluice_json_print(w, ", \"class\": \"%s\", \"subfiles\": [", sluice_sharing_name(g->place));
     for (int k = 0; k < g->n; k++) sluice_json_print(w, "%s%d", k ? ", " : "", g->subfile[k]);
     sluice_json_print(w, "], \"at\": [");
     for (int k = 0; k < g->n && !error; k++) {
@@ -91,7 +91,7 @@ static int read_set(sluice_set *out, const json_t *v, const char *key, int i, sl
                          "group %d, \"%s\", byte %lld: %.120s", i, key, inner.pos, inner.text);
 }
 
-static int read_at(sluice_group *g, int i, const json_t *list, sluice_reason *why) {
+static int read_at(sluice_placement_group *g, int i, const json_t *list, sluice_reason *why) {
     for (int k = 0; k < g->n; k++) {
         const json_t *v = json_array_get(list, (size_t)k);
         int error;
@@ -108,7 +108,7 @@ static int read_at(sluice_group *g, int i, const json_t *list, sluice_reason *wh
     return 0;
 }
 
-static int read_holders(sluice_group *g, int i, const json_t *list, sluice_reason *why) {
+static int read_holders(sluice_placement_group *g, int i, const json_t *list, sluice_reason *why) {
     const int n = (int)json_array_size(list);
     g->subfile = sluice_mem_alloc((size_t)n, sizeof *g->subfile);
     g->at = sluice_mem_alloc((size_t)n, sizeof *g->at);
@@ -124,7 +124,7 @@ static int read_holders(sluice_group *g, int i, const json_t *list, sluice_reaso
     return 0;
 }
 
-static int read_group(sluice_group *g, int i, const json_t *o, sluice_reason *why) {
+static int read_group(sluice_placement_group *g, int i, const json_t *o, sluice_reason *why) {
     const json_t *subfiles, *at;
     const char *name;
     sluice_reason inner;
@@ -137,9 +137,9 @@ static int read_group(sluice_group *g, int i, const json_t *o, sluice_reason *wh
         return REFUSE("group %d has %zu subfiles, but lies at %zu places", i, json_array_size(subfiles),
                       json_array_size(at));
     int place = SLUICE_PLACE_PRIVATE;
-    while (place <= SLUICE_PLACE_SHARED && strcmp(name, sluice_place_name((sluice_place)place)) != 0) place++;
+    while (place <= SLUICE_PLACE_SHARED && strcmp(name, sluice_sharing_name((sluice_sharing)place)) != 0) place++;
     if (place > SLUICE_PLACE_SHARED) return REFUSE("group %d: there is no class \"%.60s\"", i, name);
-    g->place = (sluice_place)place;
+    g->place = (sluice_sharing)place;
     if ((error = read_set(&g->bytes, json_object_get(o, "bytes"), "bytes", i, why))) return error;
     if ((error = read_holders(g, i, subfiles, why))) return error;
     return read_at(g, i, at, why);

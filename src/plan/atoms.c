@@ -121,7 +121,7 @@ static int dominant(const shop *s, const verdict *v) {
 }
 
 /* The place of an atom; the holders are left in s->proc, their number in v->n. */
-static sluice_place judge(shop *s, verdict *v) {
+static sluice_sharing judge(shop *s, verdict *v) {
     const int one = v->n == 1 ? s->proc[0] : dominant(s, v);
     if (one >= 0) {
         s->proc[0] = one;

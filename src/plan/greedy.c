@@ -23,7 +23,7 @@ enum { OPEN = 8 }; /* chains with the same holders that may go on */
 typedef struct part {
     int64_t first, holders, next; /* next: of its chain, -1 the last */
     int32_t file;
-    sluice_place place;
+    sluice_sharing place;
     sluice_run run;
     sluice_set set; /* empty if it is one run */
     int64_t bytes, at;
@@ -275,7 +275,8 @@ static int join_chain(sluice_set *out, const sluice_run *run, const sluice_set *
     return error;
 }
 
-static int fill_group(const shop *s, const chain *c, sluice_group *g, sluice_run *run, const sluice_set **sets) {
+static int fill_group(const shop *s, const chain *c, sluice_placement_group *g, sluice_run *run,
+                      const sluice_set **sets) {
     const part *first = &s->part[c->first];
     int n;
     const int *subfile = holders_of(s, first, &n);
@@ -326,7 +327,7 @@ static int make_groups(shop *s, sluice_greedy *g, sluice_reason *why) {
 /* ---- All of it ---- */
 
 void sluice_greedy_free(sluice_greedy *g) {
-    for (int i = 0; i < g->n; i++) sluice_group_free(&g->group[i]);
+    for (int i = 0; i < g->n; i++) sluice_placement_group_free(&g->group[i]);
     sluice_mem_free(g->group);
     sluice_mem_free(g->file);
     *g = (sluice_greedy){0};

@@ -3,6 +3,8 @@
  *     profile.c   the accesses of a trace to one file, equal ones made one         trace -> profile
  *     atoms.c     split where any access begins or ends, with who uses each        profile -> atoms
  *     greedy.c    which partitions hold them, in which order                       atoms -> placement
+ *     lift.c      what it would be for other numbers of processes and other sizes  profile -> pattern -> profile
+ *     evaluate.c  what a layout would cost (evaluate.h)
  *
  * The greedy partitioning is that of the paper on profile-guided I/O partitioning: each process has a partition, on a
  * disk of its own, and there is one part that all share.
@@ -68,7 +70,7 @@ typedef struct sluice_tally {
 /* Bytes that are used alike. */
 typedef struct sluice_atom {
     int32_t file;
-    sluice_place place;
+    sluice_sharing place;
     int64_t holders; /* number of the list */
     int64_t first;   /* when it was first used, by anyone */
     sluice_run run;
@@ -111,7 +113,7 @@ void sluice_holders_free(sluice_holders *h);
 /* Groups of one or more files, in the same partitions. */
 typedef struct sluice_greedy {
     int n;
-    sluice_group *group;
+    sluice_placement_group *group;
     int32_t *file; /* of each group */
 } sluice_greedy;
 

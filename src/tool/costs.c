@@ -7,7 +7,7 @@
  * for a process that moves one part after the other, all of it cached (io/price.h).
  */
 #include "array/array.h"
-#include "io/price.h"
+#include "plan/evaluate.h"
 #include "tool/tool.h"
 #include <stdlib.h>
 #include <string.h>
@@ -174,31 +174,6 @@ static void print_costs(const costs *c, double n) {
 
 /* ---- What would be better ---- */
 
-/* Candidate number k for n subfiles; false after the last one. */
-static bool candidate(char *text, size_t cap, const sluice_shape *a, int n, int k) {
-    int64_t each = 1, cut;
-    size_t used = 0;
-    switch (k) {
-    case 0: snprintf(text, cap, "rows:%d", n); return true;
-    case 1: snprintf(text, cap, "columns:%d", n); return true;
-    case 2: /* as many tiles along each side, at least n of them */
-        for (cut = 1; cut < n; each++) {
-            cut = 1;
-            for (int d = 0; d < a->ndims && cut < n; d++) cut *= each;
-        }
-        each = sluice_max(each - 1, 1);
-        used = (size_t)snprintf(text, cap, "tiles");
-        for (int d = 0; d < a->ndims; d++)
-            used += (size_t)snprintf(text + used, cap - used, "%c%" PRId64, d ? 'x' : ':',
-                                     sluice_max(sluice_ceil_div(a->dim[d], each), 1));
-        snprintf(text + used, cap - used, ":%d", n);
-        return true;
-    case 3: snprintf(text, cap, "striped:64K:%d", n); return true;
-    case 4: snprintf(text, cap, "cyclic:1:%d", n); return true;
-    }
-    return false;
-}
-
 static void print_row(const char *text, const costs *c, int n) {
     printf("%-28s%12.6g%14" PRId64 "%12" PRId64 "%12.4g%12.3g\n", text, degree(c), c->m.total_segments, c->m.messages,
            (double)c->subfiles / n, 1e3 * c->read);
@@ -210,7 +185,7 @@ static void advise(const options *o, const side *layout, const side *access, int
     int64_t fewest = now->m.total_segments;
     printf("\n%-28s%12s%14s%12s%12s%12s\n", "layout", "degree", "copies", "messages", "subfiles", "ms to read");
     print_row(layout->text, now, access->n);
-    for (int k = 0; candidate(text, sizeof text, &o->array, layout->n, k); k++) {
+    for (int k = 0; sluice_evaluate_candidate(text, sizeof text, &o->array, layout->n, k); k++) {
         costs c = {.pieces = 0};
         if (!strcmp(text, layout->text)) continue;
         sluice_layout *l = parse_layout(o, text);
