@@ -17,7 +17,7 @@ static int64_t edge(const sluice_placement *p, int column) {
 /* What a subfile holds of each column: shares of each class. */
 typedef double shares[COLUMNS][4];
 
-static void add_group(shares *row, int nrows, const sluice_placement *p, const sluice_group *g) {
+static void add_group(shares *row, int nrows, const sluice_placement *p, const sluice_placement_group *g) {
     int64_t below = 0;
     const int subfiles = p->nprocs + 1;
     for (int k = 0; k < COLUMNS; k++) {
@@ -102,7 +102,7 @@ static void list(FILE *f, const sluice_placement *p) {
         "one writes them, several read them later: a copy for each reader", "all else: in the shared part"};
     double bytes[4] = {0}, stored[4] = {0}, named = 0;
     for (int i = 0; i < p->ngroups; i++) {
-        const sluice_group *g = &p->group[i];
+        const sluice_placement_group *g = &p->group[i];
         bytes[g->place] += (double)g->bytes.size;
         stored[g->place] += (double)g->bytes.size * g->n;
         named += (double)g->bytes.size;
