@@ -19,6 +19,8 @@
  * all.
  *   - Each run is verified on each process; after each contender's first write, so is the rest of the file.
  *   - The share of the machine's time that went to other processes is shown.
+ *
+ * With --door the same calls of MPI are also made through the MPI-IO door, on a handle of its own.
  */
 #ifndef SLUICE_BENCH_CONTEND_H
 #define SLUICE_BENCH_CONTEND_H
@@ -67,7 +69,7 @@ typedef struct slot {
 typedef struct board {
     /* What was asked for. */
     int nranks, reps, pid;
-    bool cold;
+    bool cold, door;
     double budget;
     bool chosen[EVENTS], barred[EVENTS][CONTENDERS];
     /* What is going on. */
@@ -92,13 +94,13 @@ void board_meet(board *b);
 
 /* ---- Contenders ---- */
 
-typedef enum kind { OURS, FORCED, PLAIN, LIBRARY, LIMIT } kind;
+typedef enum kind { OURS, FORCED, PLAIN, LIBRARY, DOOR, LIMIT } kind;
 
 typedef struct job job;
 typedef struct contender {
     const char *name;
     kind kind;
-    bool collective;             /* LIBRARY: all processes in one call */
+    bool collective;             /* LIBRARY, DOOR: all processes in one call */
     int (*run)(job *j, int how); /* not 0: failed */
     int how;
     int workers; /* processes 0 ... that do it; 0: all */
@@ -138,7 +140,7 @@ struct job {
     unsigned char *map;
     int64_t file_bytes;
     struct sluice_array *array[WAYS];
-    MPI_File file;
+    MPI_File file[2]; /* of the MPI library; through the door, if that is asked for */
     MPI_Datatype elem, view;
     struct limit *limit;
 };
@@ -147,12 +149,16 @@ struct job {
 int move_sluice(job *j, int way);
 int move_direct(job *j, int how);
 int move_mapped(job *j, int how);
-int move_mpi(job *j, int collective);
+int move_mpi(job *j, int how);
 void open_movers(job *j);  /* Collective: handles on j->path */
 void close_movers(job *j); /* Collective */
 void make_view(job *j);
+void set_view(job *j, int door); /* Collective */
 void free_view(job *j);
-void check_in(job *j); /* Local: Sluice forgets what it has mapped */
+void check_in(job *j); /* Collective: Sluice forgets what it has mapped */
+
+/* For move_mpi. */
+enum { MPI_COLLECTIVE = 1, MPI_DOOR = 2 };
 
 /* How Sluice divides the work, for move_sluice. */
 enum { WAY_AUTO, WAY_OWN, WAY_TWO_PHASE, WAY_STATIC, WAY_DYNAMIC };
@@ -163,8 +169,9 @@ enum { WAY_AUTO, WAY_OWN, WAY_TWO_PHASE, WAY_STATIC, WAY_DYNAMIC };
         {"2-phase", FORCED, false, move_sluice, WAY_TWO_PHASE, 0},                                                     \
         {"static", FORCED, false, move_sluice, WAY_STATIC, 0},                                                         \
         {"dynamic", FORCED, false, move_sluice, WAY_DYNAMIC, 0}, {"direct", PLAIN, false, move_direct, 0, 0},          \
-        {"mapping", PLAIN, false, move_mapped, 0, 0}, {"MPI ind", LIBRARY, false, move_mpi, false, 0}, {               \
-        "MPI coll", LIBRARY, true, move_mpi, true, 0                                                                   \
+        {"mapping", PLAIN, false, move_mapped, 0, 0}, {"MPI ind", LIBRARY, false, move_mpi, 0, 0},                     \
+        {"MPI coll", LIBRARY, true, move_mpi, MPI_COLLECTIVE, 0}, {"door ind", DOOR, false, move_mpi, MPI_DOOR, 0}, {  \
+        "door coll", DOOR, true, move_mpi, MPI_DOOR | MPI_COLLECTIVE, 0                                                \
     }
 
 /* movers.c. Reads or writes all of it; 0 or -1. */
@@ -222,7 +229,8 @@ int make_cold(const job *j);                    /* no page of it is cached */
 /* Whether a name is in a list with commas. */
 bool listed(const char *list, const char *name);
 
-/* The best median of the contenders of a kind (LIBRARY: `collective` ones only, if so asked), and which; INFINITY. */
+/* The best median of the contenders of a kind (LIBRARY, DOOR: `collective` ones only, if so asked), and which;
+ * INFINITY. */
 double best_of(const contest *c, const board *b, int event, kind k, bool collective, int *who);
 
 /* Whether Sluice is three times as fast as the collective calls of MPI, event by event. */

@@ -57,12 +57,23 @@ static void note(mean *m, double ratio, int e) {
 
 static double value(const mean *m) { return m->n ? exp(m->sum / m->n) : NAN; }
 
+/* Who is judged: Sluice by its own calls, or through the door, where its goals may be missed by so much. */
+static struct subject {
+    int who;
+    const char *name;
+    double slack;
+} subject = {0, "sluice", 1};
+
 static void verdict(const char *what, double got, double goal) {
     if (isnan(got)) return;
+    goal *= subject.slack;
     printf("%-66s %7.2f, goal %.2f: %s\n", what, got, goal, got <= goal ? "met" : "MISSED");
 }
 
-static double ours(const board *b, int e) { return b->outcome[e][0].status == DONE ? b->outcome[e][0].median : NAN; }
+static double ours(const board *b, int e) {
+    const outcome *o = &b->outcome[e][subject.who];
+    return o->status == DONE ? o->median : NAN;
+}
 
 /* How Sluice compares with what a table is measured against. */
 static mean compare(const board *b, int table, bool writes, kind k, bool collective) {
@@ -82,7 +93,7 @@ static void compare_each(const board *b, int table) {
             if (events[e].group == table && !events[e].write && b->outcome[e][k].status == DONE)
                 note(&m, ours(b, e) / b->outcome[e][k].median, e);
         char what[80];
-        snprintf(what, sizeof what, "table %d, reads: sluice / %s", table, contenders[k].name);
+        snprintf(what, sizeof what, "table %d, reads: %s / %s", table, subject.name, contenders[k].name);
         verdict(what, value(&m), 1);
     }
 }
@@ -96,13 +107,13 @@ static void judge_few(const board *b) {
     char what[80];
     for (int i = 0; i < 4; i++) {
         mean m = compare(b, near[i], false, LIMIT, false);
-        snprintf(what, sizeof what, "table %d, reads: sluice / limit", near[i]);
+        snprintf(what, sizeof what, "table %d, reads: %s / limit", near[i], subject.name);
         verdict(what, value(&m), 1.3);
         compare_each(b, near[i]);
     }
     for (int i = 0; i < 3; i++) {
         mean m = compare(b, faster[i].table, true, LIBRARY, false);
-        snprintf(what, sizeof what, "table %d: sluice / best of MPI (%.1f times faster)", faster[i].table,
+        snprintf(what, sizeof what, "table %d: %s / best of MPI (%.1f times faster)", faster[i].table, subject.name,
                  faster[i].times);
         verdict(what, value(&m), 1 / faster[i].times);
     }
@@ -111,8 +122,9 @@ static void judge_few(const board *b) {
 static void judge_many(const board *b) {
     mean peer = compare(b, 0, true, LIBRARY, true), limit = compare(b, 0, true, LIMIT, false);
     char what[80];
-    verdict("all: sluice / MPI collective (5 times faster)", value(&peer), 0.2);
-    snprintf(what, sizeof what, "worst: sluice / limit, %s", limit.n ? events[limit.where].name : "-");
+    snprintf(what, sizeof what, "all: %s / MPI collective (5 times faster)", subject.name);
+    verdict(what, value(&peer), 0.2);
+    snprintf(what, sizeof what, "worst: %s / limit, %s", subject.name, limit.n ? events[limit.where].name : "-");
     verdict(what, limit.n ? limit.worst : NAN, 4);
 }
 
@@ -128,12 +140,12 @@ static void judge_worst(const board *b, double goal) {
     }
     if (!m.n) return;
     char what[80];
-    snprintf(what, sizeof what, "worst: sluice / best other, %s (%d of %d behind)", events[m.where].name, behind, m.n);
+    snprintf(what, sizeof what, "worst: %s / best other, %s (%d of %d behind)", subject.name, events[m.where].name,
+             behind, m.n);
     verdict(what, m.worst, goal);
 }
 
-static void judge(const board *b) {
-    printf("\n");
+static void judge_subject(const board *b) {
     if (b->cold) {
         judge_worst(b, 1.2);
     } else if (b->nranks > 4) {
@@ -142,6 +154,21 @@ static void judge(const board *b) {
         judge_few(b);
         judge_worst(b, 1.1);
     }
+}
+
+static void judge(const board *b) {
+    int through = 0;
+    printf("\n");
+    for (int k = 0; b->door && k < NCONTENDERS && !through; k++)
+        if (contenders[k].kind == DOOR && contenders[k].collective) through = k;
+    judge_subject(b);
+    if (!through) return;
+    mean m = {0};
+    for (int e = 0; e < PATTERNS; e++)
+        if (b->outcome[e][through].status == DONE) note(&m, b->outcome[e][through].median / ours(b, e), e);
+    if (m.n) printf("\n%-66s %7.2f, worst %.2f (%s)\n", "all: door / sluice", value(&m), m.worst, events[m.where].name);
+    subject = (struct subject){through, "door", 1.15};
+    judge_subject(b);
 }
 
 int main(int argc, char **argv) {

@@ -3,7 +3,8 @@
 #
 #   tools/setup.sh          to build and test: a C compiler, make, cmake, pkg-config, jansson, liburing, an MPI
 #   tools/setup.sh dev      also what .ci/run needs: both MPIs, SimGrid, clang, clang-format, gcovr, mandoc; gfortran,
-#                           OpenBLAS and Python's numpy and mpi4py, without which some tests are skipped
+#                           OpenBLAS, HDF5, PnetCDF and Python's numpy, mpi4py and h5py, without which some tests are
+#                           skipped
 #   tools/setup.sh bench    also the libraries that the benches have as peers: numpy, h5py, netCDF4,
 #                           dask, zarr, h5repack; and gnuplot
 #
@@ -73,6 +74,10 @@ look() {
         need 'OpenBLAS, with headers' libopenblas-dev library openblas
         need 'numpy for Python' python3-numpy /usr/bin/python3 -c 'import numpy'
         need 'mpi4py for Python' python3-mpi4py /usr/bin/python3 -c 'import mpi4py'
+        need 'parallel HDF5 on MPICH' libhdf5-mpich-dev library hdf5-mpich
+        need 'parallel HDF5 on Open MPI' libhdf5-openmpi-dev library hdf5-openmpi
+        need 'PnetCDF' libpnetcdf-dev library pnetcdf
+        need 'parallel h5py for Python' python3-h5py-mpi /usr/bin/python3 -c 'import h5py._debian_h5py_mpi'
     fi
     if [ "$1" = bench ]; then
         for module in numpy h5py netCDF4 dask zarr; do

@@ -41,9 +41,10 @@ typedef struct options {
 } options;
 
 static const struct option long_options[] = {
-    {"procs", 1, 0, 'p'}, {"reps", 1, 0, 'r'},  {"table", 1, 0, 't'},    {"array", 1, 0, 'a'}, {"only", 1, 0, 'o'},
-    {"with", 1, 0, 'w'},  {"cold", 0, 0, 'c'},  {"budget", 1, 0, 'b'},   {"csv", 1, 0, 's'},   {"plot", 1, 0, 'g'},
-    {"quick", 0, 0, 'q'}, {"board", 1, 0, 'B'}, {"patience", 1, 0, 'e'}, {"help", 0, 0, 'h'},  {0, 0, 0, 0}};
+    {"procs", 1, 0, 'p'},    {"reps", 1, 0, 'r'}, {"table", 1, 0, 't'}, {"array", 1, 0, 'a'},
+    {"only", 1, 0, 'o'},     {"with", 1, 0, 'w'}, {"cold", 0, 0, 'c'},  {"budget", 1, 0, 'b'},
+    {"csv", 1, 0, 's'},      {"plot", 1, 0, 'g'}, {"quick", 0, 0, 'q'}, {"board", 1, 0, 'B'},
+    {"patience", 1, 0, 'e'}, {"help", 0, 0, 'h'}, {"door", 0, 0, 'd'},  {0, 0, 0, 0}};
 
 static int usage(const contest *c, int code) {
     fprintf(code ? stderr : stdout,
@@ -54,6 +55,7 @@ static int usage(const contest *c, int code) {
             "  --cold         nothing of the file is in the page cache\n"
             "  --table N, --array N, --only NAME    some events: of a table, on an array of that extent, by name\n"
             "  --with A,B     only these contenders\n"
+            "  --door         also the calls of MPI through the MPI-IO door, and what setting the view takes there\n"
             "  --budget S     seconds that a contender has for the repetitions of an event\n"
             "  --patience S   seconds after which a contender that does not come back is given up\n"
             "  --csv FILE, --plot FILE.svg    the figures; a plot, if there is gnuplot\n"
@@ -156,12 +158,22 @@ static void print_ratio(double r) {
 
 static bool has_limit(const contest *c) { return c->contenders[c->ncontenders - 1].kind == LIMIT; }
 
+/* Has a column: the limits have one together, and who was not asked has none. */
+static bool shown(const contest *c, const board *b, int k) {
+    bool barred = c->contenders[k].kind == LIMIT || (c->contenders[k].kind == DOOR && !b->door);
+    for (int e = 0; !barred && e < c->nevents; e++)
+        if (b->chosen[e]) return !b->barred[e][k];
+    return !barred;
+}
+
 static void print_head(const contest *c, const board *b) {
     printf("%s\n%s, peer %s; %d processes, %ld processors, %s cache; milliseconds, median of %d\n", c->title,
            b->library, b->peer, b->nranks, sysconf(_SC_NPROCESSORS_ONLN), b->cold ? "cold" : "warm", b->reps);
     printf("%-9s", "");
-    for (int k = 0; k < c->ncontenders && c->contenders[k].kind != LIMIT; k++) printf(" %8s ", c->contenders[k].name);
+    for (int k = 0; k < c->ncontenders; k++)
+        if (shown(c, b, k)) printf(" %9s", c->contenders[k].name);
     if (has_limit(c)) printf(" %8s ", "limit");
+    if (b->door) printf(" door/ours door view");
     printf("   view    first spread   /lib  /peer /limit foreign  best peer\n");
 }
 
@@ -171,8 +183,14 @@ static void print_event(const contest *c, const board *b, int e) {
     double lib = best_of(c, b, e, LIBRARY, false, &library), hand = best_of(c, b, e, PLAIN, false, &plain);
     double least = best_of(c, b, e, LIMIT, false, &limit);
     printf("%-9s", c->events[e].name);
-    for (int k = 0; k < c->ncontenders && c->contenders[k].kind != LIMIT; k++) print_figure(&b->outcome[e][k], b->reps);
+    for (int k = 0; k < c->ncontenders; k++)
+        if (shown(c, b, k)) print_figure(&b->outcome[e][k], b->reps);
     if (has_limit(c)) print_figure(limit >= 0 ? &b->outcome[e][limit] : &(outcome){.status = NOT_RUN}, b->reps);
+    if (b->door) {
+        int door = -1;
+        print_ratio(best_of(c, b, e, DOOR, true, &door) / ours->median);
+        printf("    %9.3f", door >= 0 ? b->outcome[e][door].view / 1e6 : 0);
+    }
     printf(" %6.2f %8.3f %4.0f %% ", library >= 0 ? b->outcome[e][library].view / 1e6 : 0, ours->first / 1e6,
            100 * (ours->high - ours->low) / ours->median);
     print_ratio(ours->median / lib);
@@ -313,6 +331,7 @@ int contend(const contest *c, int argc, char **argv) {
         case 'o': o.only = optarg; break;
         case 'w': o.with = optarg; break;
         case 'c': b->cold = true; break;
+        case 'd': b->door = true; break;
         case 'b': b->budget = atof(optarg) * 1e9; break;
         case 'e': o.patience = atof(optarg); break;
         case 's': o.csv = optarg; break;

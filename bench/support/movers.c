@@ -1,9 +1,10 @@
 /* movers.c: how the contenders move a process's boxes: through Sluice, by a call for each run, by loops over a mapping
- * that stays, through the file views of MPI. */
+ * that stays, through the file views of MPI, by its own library and by the door. */
 #include "array/array.h"
 #include "bench.h"
 #include "contend.h"
 #include "sluice_mpi.h"
+#include <dlfcn.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -65,13 +66,6 @@ static void open_arrays(job *j) {
     }
 }
 
-void check_in(job *j) {
-    for (int w = 0; w < WAYS; w++) {
-        sluice_io_release(&j->array[w]->io);
-        j->array[w]->io.map_tried = false;
-    }
-}
-
 /* ---- By hand ---- */
 
 int move_direct(job *j, int how) {
@@ -105,13 +99,42 @@ int move_mapped(job *j, int how) {
 
 /* ---- MPI ---- */
 
-int move_mpi(job *j, int collective) {
+/* The calls that are used: of the MPI library, which are looked up behind this program's own, and of the door, which is
+ * linked into it, so that Sluice is there only once. */
+typedef int at_call(MPI_File, MPI_Offset, void *, int, MPI_Datatype, MPI_Status *);
+static struct mpi_io {
+    int (*open)(MPI_Comm, const char *, int, MPI_Info, MPI_File *);
+    int (*close)(MPI_File *);
+    int (*set_view)(MPI_File, MPI_Offset, MPI_Datatype, MPI_Datatype, const char *, MPI_Info);
+    at_call *move[2][2]; /* write, collective */
+} mpi_io[2] = {[1] = {MPI_File_open,
+                      MPI_File_close,
+                      MPI_File_set_view,
+                      {{MPI_File_read_at, MPI_File_read_at_all},
+                       {(at_call *)MPI_File_write_at, (at_call *)MPI_File_write_at_all}}}};
+
+static void *look_up(const char *name) {
+    void *found = dlsym(RTLD_NEXT, name);
+    if (found) return found;
+    fprintf(stderr, "the MPI library has no %s\n", name);
+    MPI_Abort(MPI_COMM_WORLD, 1);
+    return NULL;
+}
+
+static void find_host(void) {
+    static const char *const move[2][2] = {{"MPI_File_read_at", "MPI_File_read_at_all"},
+                                           {"MPI_File_write_at", "MPI_File_write_at_all"}};
+    struct mpi_io *h = &mpi_io[0];
+    *(void **)&h->open = look_up("MPI_File_open");
+    *(void **)&h->close = look_up("MPI_File_close");
+    *(void **)&h->set_view = look_up("MPI_File_set_view");
+    for (int i = 0; i < 4; i++) *(void **)&h->move[i / 2][i % 2] = look_up(move[i / 2][i % 2]);
+}
+
+int move_mpi(job *j, int how) {
     MPI_Status s;
-    int n = (int)(j->bytes / j->field->elem), got = -1, err;
-    if (j->event->write)
-        err = (collective ? MPI_File_write_at_all : MPI_File_write_at)(j->file, 0, j->buf, n, j->elem, &s);
-    else
-        err = (collective ? MPI_File_read_at_all : MPI_File_read_at)(j->file, 0, j->buf, n, j->elem, &s);
+    int n = (int)(j->bytes / j->field->elem), got = -1, door = how & MPI_DOOR ? 1 : 0;
+    int err = mpi_io[door].move[j->event->write][how & MPI_COLLECTIVE](j->file[door], 0, j->buf, n, j->elem, &s);
     if (!err) MPI_Get_count(&s, j->elem, &got);
     return err || got != n;
 }
@@ -160,23 +183,42 @@ void make_view(job *j) {
         for (int i = 0; i < j->nboxes; i++) MPI_Type_free(&type[i]);
     }
     MPI_Type_commit(&j->view);
-    MPI_File_set_view(j->file, 0, j->elem, j->view, "native", MPI_INFO_NULL);
 }
 
+void set_view(job *j, int door) { mpi_io[door].set_view(j->file[door], 0, j->elem, j->view, "native", MPI_INFO_NULL); }
+
 void free_view(job *j) {
-    MPI_File_set_view(j->file, 0, MPI_BYTE, MPI_BYTE, "native", MPI_INFO_NULL);
+    for (int i = 0; i <= j->board->door; i++)
+        mpi_io[i].set_view(j->file[i], 0, MPI_BYTE, MPI_BYTE, "native", MPI_INFO_NULL);
     MPI_Type_free(&j->view);
+}
+
+static void open_file(job *j, int door) {
+    if (mpi_io[door].open(MPI_COMM_WORLD, j->path, MPI_MODE_RDWR, MPI_INFO_NULL, &j->file[door]))
+        MPI_Abort(MPI_COMM_WORLD, 1);
 }
 
 void open_movers(job *j) {
     open_arrays(j);
     MPI_Type_contiguous((int)j->field->elem, MPI_BYTE, &j->elem);
     MPI_Type_commit(&j->elem);
-    if (MPI_File_open(MPI_COMM_WORLD, j->path, MPI_MODE_RDWR, MPI_INFO_NULL, &j->file)) MPI_Abort(MPI_COMM_WORLD, 1);
+    if (!mpi_io[0].open) find_host();
+    for (int i = 0; i <= j->board->door; i++) open_file(j, i);
+}
+
+void check_in(job *j) {
+    for (int w = 0; w < WAYS; w++) {
+        sluice_io_release(&j->array[w]->io);
+        j->array[w]->io.map_tried = false;
+    }
+    if (!j->board->door) return;
+    mpi_io[1].close(&j->file[1]);
+    open_file(j, 1);
+    set_view(j, 1);
 }
 
 void close_movers(job *j) {
     for (int w = 0; w < WAYS; w++) bench_must(sluice_close(j->array[w]), "closing");
-    MPI_File_close(&j->file);
+    for (int i = 0; i <= j->board->door; i++) mpi_io[i].close(&j->file[i]);
     MPI_Type_free(&j->elem);
 }

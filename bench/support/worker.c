@@ -120,7 +120,7 @@ static double once(job *j, int which, uint32_t salt, bool first) {
         if (!check_file(j)) b->trouble = WRONG;
         board_meet(b);
     }
-    if (b->trouble && (c->kind == OURS || c->kind == FORCED || c->kind == LIMIT)) {
+    if (b->trouble && (c->kind == OURS || c->kind == FORCED || c->kind == DOOR || c->kind == LIMIT)) {
         char what[64];
         snprintf(what, sizeof what, "%s: %s %s", j->event->name, c->name, b->trouble == WRONG ? "is wrong" : "failed");
         die(j, what);
@@ -133,17 +133,17 @@ static double once(job *j, int which, uint32_t salt, bool first) {
 /* Whether a contender can take part at all. */
 static bool invited(const job *j, int e, int c) {
     const contender *who = &j->contest->contenders[c];
-    if (j->board->barred[e][c] || who->workers > j->nranks) return false;
+    if (j->board->barred[e][c] || who->workers > j->nranks || (who->kind == DOOR && !j->board->door)) return false;
     return who->kind != LIMIT || who->how != BY_RUN || j->box[0].step[0] == 1;
 }
 
-static double view_time(job *j) {
+static double view_time(job *j, int door) {
     board_meet(j->board);
     board_meet(j->board);
     slot *mine = &j->board->slot[j->rank];
     mine->took_part = true;
     mine->start = bench_now();
-    make_view(j);
+    set_view(j, door);
     mine->end = bench_now();
     board_meet(j->board);
     double time = elapsed(j->board);
@@ -178,7 +178,9 @@ static void compete(job *j, int e) {
     board *b = j->board;
     const contest *c = j->contest;
     static double time[CONTENDERS][REPS];
-    double first[CONTENDERS] = {0}, spent[CONTENDERS] = {0}, view = view_time(j);
+    double first[CONTENDERS] = {0}, spent[CONTENDERS] = {0};
+    make_view(j);
+    const double view[] = {view_time(j, 0), b->door ? view_time(j, 1) : 0};
     int n[CONTENDERS] = {0}, order[CONTENDERS];
     uint32_t state = (uint32_t)e;
     for (int r = -1; r < b->reps; r++) {
@@ -202,7 +204,10 @@ static void compete(job *j, int e) {
     for (int who = 0; who < c->ncontenders && j->rank == 0; who++) {
         outcome *o = &b->outcome[e][who];
         if (invited(j, e, who) && o->status != WRONG && o->status != FAILED)
-            record(o, time[who], n[who], first[who], c->contenders[who].kind == LIBRARY ? view : 0);
+            record(o, time[who], n[who], first[who],
+                   c->contenders[who].kind == LIBRARY ? view[0]
+                   : c->contenders[who].kind == DOOR  ? view[1]
+                                                      : 0);
     }
 }
 

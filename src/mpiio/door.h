@@ -9,6 +9,8 @@
  *     carry.c    the two sets, and the transfer by src/io
  *     lane.c     in order, on the caller's thread or on one of ours; greq.c: as a request of MPI's
  *
+ * and a short cut for the shortest of them (short.c).
+ *
  * Calls of one process and calls of all have a lane each, with a store of its own: what one process does never waits
  * for the others, whatever collective is under way.
  *
@@ -295,6 +297,10 @@ typedef struct sluice_memory {
     int64_t count;
     MPI_Datatype type;
 } sluice_memory;
+
+/* short.c: Local. Tries to read at an explicit offset in the shortest way; true: it is done, and so many bytes long.
+ * False: nothing has happened but that some of the buffer may have been written. */
+bool sluice_short_read(sluice_door *d, MPI_Offset offset, sluice_memory m, int64_t *bytes);
 
 /* Local, or collective. All return a code of MPI's. */
 int sluice_call_now(sluice_door *d, sluice_call_how how, MPI_Offset offset, sluice_memory m, MPI_Status *status);
