@@ -228,6 +228,19 @@ bool sluice_serving_has(const sluice_array *a, int i);
 /* array.c. Collective. The rest of sluice_sync() after its start, with an error of that. */
 int sluice_array_sync(sluice_array *a, int64_t call, int error, sluice_reason *why);
 
+/* bytes.c. A transfer of bytes by their offsets in the file, or, of an array in subfiles, in the bytes of the array.
+ * Elements are not turned around. move: Collective if `together` and the array is of a group, else Local; takes an
+ * error with which it only takes part. near: Pure: how many of them lie in a subfile; all copies are counted, also in
+ * *all. */
+typedef struct sluice_bytes {
+    const sluice_set *file;
+    void *buf; /* packed */
+    bool write, together;
+} sluice_bytes;
+int sluice_bytes_move(sluice_array *a, const sluice_bytes *b, int error, sluice_reason *why);
+int sluice_bytes_near(const sluice_array *a, const sluice_set *file, bool write, int subfile, int64_t *near,
+                      int64_t *all);
+
 /* reuse.c. Pure. The array as [outer][extent of dim][inner], inner in bytes. If an index of dim has no elements both
  * are 0, and so they may be if there are no indices. */
 void sluice_reuse_around(const sluice_shape *s, int dim, int64_t *outer, int64_t *inner);

@@ -6,6 +6,7 @@
  */
 #include "tool/page.h"
 #include <stdlib.h>
+#include <string.h>
 
 static int ceiling_log(int64_t n) {
     int k = 0;
@@ -118,4 +119,31 @@ void digest_make(digest *d, const sluice_trace *t, int file) {
     add_nodes(d);
     each_event(d, measure);
     each_event(d, add_event);
+}
+
+double digest_weight(const sluice_trace *t, int file) {
+    double sum = 0;
+    for (int r = 0; r < t->nproc; r++) {
+        const sluice_trace_proc *p = &t->proc[r];
+        for (int64_t i = 0; i < p->nnode; i++)
+            if (p->tree[i].n == 1 && p->tree[i].file == file)
+                sum += (double)p->tree[i].size * (double)sluice_trace_count(p, i);
+    }
+    return sum;
+}
+
+int digest_heaviest(const sluice_trace *t) {
+    int best = -1;
+    double most = 0;
+    for (int i = 0; i < t->nfile; i++) {
+        const double bytes = digest_weight(t, i);
+        if (bytes > most) best = i, most = bytes;
+    }
+    return best;
+}
+
+int digest_find(const sluice_trace *t, const char *name) {
+    int i = 0;
+    while (i < t->nfile && strcmp(t->file[i].name, name)) i++;
+    return i < t->nfile ? i : -1;
 }

@@ -28,6 +28,7 @@ static const entry table[] = {
     {"match", "how well a layout fits an access, and which would fit better", &match_command, NULL},
     {"doctor", "says what this machine and a folder offer, and what to expect", &doctor_command, NULL},
     {"run", "runs a program whose MPI-IO is done by Sluice", &run_command, NULL},
+    {"replay", "repeats the accesses of a trace on a file or a container; under mpiexec", &replay_command, NULL},
     {"report", "shows a trace as a page for a browser", &report_command, NULL},
     {"set", "the algebra of sets: enumerate, map, intersect, project, compare, draw", set_commands, set_notation},
 };
@@ -104,7 +105,7 @@ static int run(int argc, char **argv) {
 
 /* Whether several processes can share the command. */
 static bool shared(const char *name) {
-    static const char *const names[] = {"check", "cp", "merge", "relayout"};
+    static const char *const names[] = {"check", "cp", "merge", "relayout", "replay"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (!strcmp(name, names[i])) return true;
     return false;

@@ -57,6 +57,12 @@ static const struct {
     {'q', "range", "A:B", "bytes A to B-1 of it (default: all)"},
     {'Z', "write", "FILE", "what it is to be, instead of printing it"},
     {'I', "plan", "FILE", "the plan that goes with it, as `sluice plan` makes one"},
+    {'@', "on", "DATA", "the file or the container on which it is repeated"},
+    {'>', "speed", "real|N|max",
+     "how long the pauses between accesses are: as traced, an N-th of it, or none (default)"},
+    {'~', "file", "NAME", "the file of the trace that is meant (default: the one with most bytes moved)"},
+    {'=', "fill", NULL, "replace the contents first, by what is known of every byte, so that reads can be verified"},
+    {'?', "against", "FILE", "verify reads against this plain file"},
     {'X', "explain", NULL, "say what it would cost, and do nothing"},
 };
 enum {
@@ -156,6 +162,11 @@ static void set_option(options *o, char letter, const char *value) {
     case 'q': o->range = value; break;
     case 'Z': o->write = value; break;
     case 'I': o->plan = value; break;
+    case '@': o->on = value; break;
+    case '>': o->speed = value; break;
+    case '~': o->traced = value; break;
+    case '=': o->refill = true; break;
+    case '?': o->against = value; break;
     case 'X': o->explain = true; break;
     case 'x': o->clean = true; break;
     case 'b': o->bind = value; break;

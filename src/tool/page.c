@@ -1,5 +1,6 @@
 /* page.c: `sluice report`: the page around the charts of a trace. Names come from outside: all of them are escaped. */
 #include "tool/page.h"
+#include "file/placement.h"
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -158,12 +159,6 @@ static sluice_placement *read_plan(const char *path) {
     return p;
 }
 
-static int find_file(const sluice_trace *t, const char *name) {
-    int i = 0;
-    while (i < t->nfile && strcmp(t->file[i].name, name)) i++;
-    return i < t->nfile ? i : -1;
-}
-
 /* A word as a shell reads it, for the page. */
 static void shell(FILE *f, const char *word) {
     fputc('\'', f);
@@ -205,19 +200,6 @@ static void commands(FILE *f, const char *trace, const char *plan, const char *d
 
 /* ---- The page ---- */
 
-static const sluice_trace *sorted;
-
-static double weight(int file) {
-    double sum = 0;
-    for (int r = 0; r < sorted->nproc; r++) {
-        const sluice_trace_proc *p = &sorted->proc[r];
-        for (int64_t i = 0; i < p->nnode; i++)
-            if (p->tree[i].n == 1 && p->tree[i].file == file)
-                sum += (double)p->tree[i].size * (double)sluice_trace_count(p, i);
-    }
-    return sum;
-}
-
 typedef struct heavy {
     int file;
     double bytes;
@@ -232,9 +214,8 @@ static int by_bytes(const void *a, const void *b) {
 /* The files by what was moved, most first; those that were not accessed are left out. Returns how many there are. */
 static int order(heavy *out, const sluice_trace *t) {
     int n = 0;
-    sorted = t;
     for (int i = 0; i < t->nfile; i++) {
-        out[n] = (heavy){i, weight(i)};
+        out[n] = (heavy){i, digest_weight(t, i)};
         n += out[n].bytes > 0;
     }
     qsort(out, (size_t)n, sizeof *out, by_bytes);
@@ -271,7 +252,7 @@ static void missing(FILE *f, const sluice_trace *t) {
 static void write_page(FILE *f, const sluice_trace *t, const char *trace, const sluice_placement *plan,
                        const char *plan_name) {
     heavy *file = report_alloc((size_t)t->nfile + 1, sizeof *file);
-    const int n = order(file, t), planned = plan ? find_file(t, plan->name) : -1;
+    const int n = order(file, t), planned = plan ? digest_find(t, plan->name) : -1;
     double bytes = 0;
     for (int i = 0; i < n; i++) bytes += file[i].bytes;
     fputs("<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><meta name=\"viewport\" "
@@ -315,7 +296,7 @@ static int report_run(const options *o, int n, char **argument) {
     if (error == -ENOMEM) report_failure("%s", why.text);
     if (error) report_usage("%s", why.text);
     sluice_placement *plan = o->plan ? read_plan(o->plan) : NULL;
-    if (plan && find_file(&t, plan->name) < 0)
+    if (plan && digest_find(&t, plan->name) < 0)
         report_usage("%s is about '%s', which is not in the trace", o->plan, plan->name);
     FILE *f = fopen(output_start(o->output, o->force), "we");
     if (!f) report_failure("create %s: %s", o->output, strerror(errno));

@@ -7,7 +7,6 @@
 #ifndef SLUICE_TOOL_PAGE_H
 #define SLUICE_TOOL_PAGE_H
 
-#include "file/placement.h"
 #include "tool/tool.h"
 #include "trace/trace.h"
 
@@ -53,6 +52,12 @@ typedef struct digest {
 /* digest.c. Adds up the accesses to a file of a trace; what it allocates lives to the end. */
 void digest_make(digest *d, const sluice_trace *t, int file);
 
+/* digest.c. All bytes of accesses to a file; the file with most of them, -1: none was accessed; one by its name, or -1.
+ */
+double digest_weight(const sluice_trace *t, int file);
+int digest_heaviest(const sluice_trace *t);
+int digest_find(const sluice_trace *t, const char *name);
+
 /* chart.c. SVG of the four charts. */
 void chart_map(FILE *f, const digest *d);
 void chart_touch(FILE *f, const digest *d);
@@ -65,6 +70,7 @@ void chart_colour(FILE *f, int rank);
 const char *chart_bytes(double n);
 
 /* placing.c. The part of the page that shows a plan for a file of the trace. */
-void placing_show(FILE *f, const sluice_placement *p, const sluice_trace *t, int file);
+struct sluice_placement;
+void placing_show(FILE *f, const struct sluice_placement *p, const sluice_trace *t, int file);
 
 #endif

@@ -1,6 +1,7 @@
 /* placing.c: a plan as a picture: which parts of the file each partition holds; and what that would mean for the
  * accesses of a trace: how many of their bytes a process finds in its own partition.
  */
+#include "file/placement.h"
 #include "tool/page.h"
 #include <math.h>
 

@@ -9,6 +9,7 @@
 #include "tool/tool.h"
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 static struct {
     int rank, size;
@@ -69,6 +70,30 @@ int64_t ranks_sum(int64_t n) {
     int64_t sum = n;
     if (crew.size > 1) MPI_Allreduce(&n, &sum, 1, MPI_INT64_T, MPI_SUM, MPI_COMM_WORLD);
     return sum;
+}
+
+void ranks_extremes(int64_t *least, int64_t *most, int n) {
+    enum { MANY = 8 };
+    int64_t mine[2 * MANY] = {0}, all[2 * MANY];
+    for (int i = 0; i < n; i++) mine[i] = least[i], mine[n + i] = -least[i];
+    memcpy(all, mine, sizeof all);
+    if (crew.size > 1) MPI_Allreduce(mine, all, 2 * n, MPI_INT64_T, MPI_MIN, MPI_COMM_WORLD);
+    for (int i = 0; i < n; i++) least[i] = all[i], most[i] = -all[n + i];
+}
+
+void ranks_add(double *value, int n) {
+    if (crew.size > 1) MPI_Allreduce(MPI_IN_PLACE, value, n, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+}
+
+void ranks_blame(int error, const sluice_reason *why) {
+    int who = error ? crew.rank : crew.size, first = who;
+    char text[512] = "";
+    if (crew.size > 1) MPI_Allreduce(&who, &first, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
+    if (first == crew.size) return;
+    if (error && crew.size > 1) snprintf(text, sizeof text, "process %d: %s", crew.rank, why->text);
+    if (error && crew.size == 1) snprintf(text, sizeof text, "%s", why->text);
+    if (crew.size > 1) MPI_Bcast(text, (int)sizeof text, MPI_CHAR, first, MPI_COMM_WORLD);
+    report_failure("%s", text);
 }
 
 void ranks_end(int status) {

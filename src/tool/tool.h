@@ -5,10 +5,10 @@
  * rm.c, read.c, cp.c (also write), merge.c, relayout.c, view.c, diff.c, fill.c, on top of file.c, which opens arrays,
  * output.c, which makes new files whole or not at all, journal.c, which knows how far a copy is, ending.c, which undoes
  * what must not stay, element.c, which knows what an element says, and progress.c. Of containers: subfiles.c explains,
- * picture.c draws. Of traces: page.c makes a page (page.h). ranks.c lets several processes do one thing, run.c starts a
- * program with the MPI-IO door before it, doctor.c says what the machine offers. report.c ends the program when
- * something is wrong. Everything wrong ends it at once, with one line on standard error: status 2 for what the user
- * wrote, 1 for all else. So no function here returns an error, but for file_try().
+ * picture.c draws. Of traces: page.c makes a page (page.h), replay.c repeats one. ranks.c lets several processes do one
+ * thing, run.c starts a program with the MPI-IO door before it, doctor.c says what the machine offers. report.c ends
+ * the program when something is wrong. Everything wrong ends it at once, with one line on standard error: status 2 for
+ * what the user wrote, 1 for all else. So no function here returns an error, but for file_try().
  */
 #ifndef SLUICE_TOOL_H
 #define SLUICE_TOOL_H
@@ -133,6 +133,8 @@ typedef struct options {
     int64_t element;      /* of views; -1: not given */
     const char *range, *write;
     const char *plan; /* of traces */
+    const char *on, *speed, *traced, *against;
+    bool refill;
 } options;
 
 /* A command, and what its help says. options: the letters of the options that it takes (options.c). */
@@ -158,7 +160,7 @@ extern const char set_notation[];    /* how sets are written, for help */
 extern const command explain_command;
 extern const command create_command, info_command, read_command, write_command, cp_command, diff_command, fill_command;
 extern const command check_command, match_command, rm_command, merge_command, relayout_command, run_command;
-extern const command view_command, report_command, doctor_command;
+extern const command view_command, report_command, replay_command, doctor_command;
 
 /* cp.c. Copies a section (NULL: all) to a new file; a raw one has so long a header. */
 void cp_section(const options *o, sluice_array *from, const char *section, const char *path, int64_t header);
@@ -243,6 +245,13 @@ void ranks_share(void *p, size_t n);
 
 /* The sum of what all have. */
 int64_t ranks_sum(int64_t n);
+
+/* n <= 8 numbers: the least and the largest of what all have in least[]. n sums of what all have. */
+void ranks_extremes(int64_t *least, int64_t *most, int n);
+void ranks_add(double *value, int n);
+
+/* The end of the program, with the sentence of the first process that has an error; nothing if none has. */
+void ranks_blame(int error, const sluice_reason *why);
 
 /* The end of the program. All come here, or the first alone while the others wait. */
 _Noreturn void ranks_end(int status);

@@ -1,6 +1,7 @@
-/* traced.c: traced OUT NAME PROCESSES [STEPS]: makes the trace of a program that never ran. Each process writes its
- * blocks of a file in turn with the others, strided, in collective calls; then each reads its own blocks again, one by
- * one, and all read the first 4096 bytes. An access takes a millisecond, and there is one between two. */
+/* traced.c: traced OUT NAME PROCESSES [STEPS [uneven]]: makes the trace of a program that never ran. Each process
+ * writes its blocks of a file in turn with the others, strided, in collective calls; then each reads its own blocks
+ * again, one by one, and all read the first 4096 bytes. An access takes a millisecond, and there is one between two.
+ * uneven: process 0 makes one collective call less. */
 #include "trace/trace.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -39,7 +40,8 @@ int main(int argc, char **argv) {
     must(file);
     for (int p = 0; p < procs; p++) {
         sluice_event e = {.proc = p, .file = file, .write = true, .collective = true, .begin = p * MILLISECOND / 10};
-        for (int64_t s = 0; s < steps; s++) access_file(&t, &e, &strided, s * BLOCKS * row + p * BLOCK);
+        for (int64_t s = argc > 5 && p == 0; s < steps; s++)
+            access_file(&t, &e, &strided, s * BLOCKS * row + p * BLOCK);
         e.write = e.collective = false;
         for (int64_t k = 0; k < steps * BLOCKS; k++) access_file(&t, &e, &block, k * row + p * BLOCK);
         access_file(&t, &e, &all, 0);
