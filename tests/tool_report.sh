@@ -38,6 +38,7 @@ sluice report plan.trace --plan plan.json -o plan.html || fail 'report with a pl
 # Reads: 2 * 28096 + (28096 - 904) + (4096 + 1000) of 4 * 28096; writes: 2 * 24000 + (24000 - 904) + 1000 of 4 * 24000.
 grep -qF '<b>78.7 %</b> of the bytes that are read, and <b>75.1 %</b> of the bytes that are written' plan.html ||
     fail "locality: $(grep -o 'id="gain".*' plan.html)"
+for row in partitioned single; do grep -q "<td>$row</td>.*times as fast" plan.html || fail "no prediction for $row"; done
 traced many.trace many.dat 100 2
 sluice report many.trace -o many.html || fail 'report of 100 processes'
 traced long.trace long.dat 2 200000
@@ -99,7 +100,7 @@ for path in sys.argv[1:]:
     page.close()
     assert not page.open, page.open
     assert not {"script", "link", "iframe", "img", "object", "base", "form"} & set(page.seen), page.seen
-    for chart in ["map", "touch", "busy", "sizes", "speed"] + ["layout", "gain"] * (path == "plan.html"):
+    for chart in ["map", "touch", "busy", "sizes", "speed"] + ["layout", "gain", "predicted"] * (path == "plan.html"):
         assert page.ids.count(chart) == 1, (path, chart)
     words = "".join(page.text)
     assert "sluice partition --plan" in words and page.seen["rect"] > 100, path

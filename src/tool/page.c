@@ -280,6 +280,7 @@ static void write_page(FILE *f, const sluice_trace *t, const char *trace, const 
         card(f, "Which partition holds what",
              "From left to right the file; a row for each process, and for what they share.");
         placing_show(f, plan, t, planned);
+        outlook_show(f, plan, t, planned);
         fputs("</div></section>\n", f);
     }
     if (n) commands(f, trace, plan_name, t->file[planned >= 0 ? planned : file[0].file].name, t->nproc);

@@ -73,4 +73,7 @@ const char *chart_bytes(double n);
 struct sluice_placement;
 void placing_show(FILE *f, const struct sluice_placement *p, const sluice_trace *t, int file);
 
+/* outlook.c. A table of what that plan and other layouts would cost. */
+void outlook_show(FILE *f, const struct sluice_placement *p, const sluice_trace *t, int file);
+
 #endif
