@@ -8,7 +8,7 @@ PATH=$(dirname "$SLUICE_BIN"):$PATH
 export ASAN_OPTIONS=detect_leaks=0 # of an MPI
 failures=0
 fail() { printf 'FAILED: %s\n' "$*" && failures=$((failures + 1)); }
-traced() { "$SLUICE_BUILD/jobs/traced" "$@" || fail "traced $*"; }
+traced() { "$SLUICE_BUILD/jobs/accessed" "$@" || fail "traced $*"; }
 
 # says TEXT...: the output has each.
 says() {

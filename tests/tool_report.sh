@@ -8,7 +8,7 @@ cd "$folder"
 PATH=$(dirname "$SLUICE_BIN"):$PATH
 failures=0
 fail() { printf 'FAILED: %s\n' "$*" && failures=$((failures + 1)); }
-traced() { "$SLUICE_BUILD/jobs/traced" "$@" || fail "traced $*"; }
+traced() { "$SLUICE_BUILD/jobs/accessed" "$@" || fail "traced $*"; }
 
 # refused STATUS TEXT COMMAND...
 refused() {

@@ -1,4 +1,4 @@
-/* traced.c: traced OUT NAME PROCESSES [STEPS [uneven]]: makes the trace of a program that never ran. Each process
+/* accessed.c: accessed OUT NAME PROCESSES [STEPS [uneven]]: makes the trace of a program that never ran. Each process
  * writes its blocks of a file in turn with the others, strided, in collective calls; then each reads its own blocks
  * again, one by one, and all read the first 4096 bytes. An access takes a millisecond, and there is one between two.
  * uneven: process 0 makes one collective call less. */
@@ -11,7 +11,7 @@ enum { BLOCK = 1000, BLOCKS = 8, ALL = 4096, MILLISECOND = 1000000 };
 
 static void must(int error) {
     if (error >= 0) return;
-    fprintf(stderr, "traced: %s\n", sluice_strerror(error));
+    fprintf(stderr, "accessed: %s\n", sluice_strerror(error));
     exit(1);
 }
 
@@ -48,7 +48,7 @@ int main(int argc, char **argv) {
     }
     must(sluice_trace_finish(&t));
     if (sluice_trace_save(&t, argv[1], &why)) {
-        fprintf(stderr, "traced: %s\n", why.text);
+        fprintf(stderr, "accessed: %s\n", why.text);
         return 1;
     }
     sluice_trace_free(&t);
