@@ -5,7 +5,7 @@
 #include "tool/page.h"
 #include <math.h>
 
-enum { LEFT = 92, WIDTH = 840, ALL = LEFT + WIDTH + 14, COLUMNS = 210, LOOKED = 20000 };
+enum { LEFT = 92, WIDTH = 840, ALL = LEFT + WIDTH + 14, COLUMNS = 210, LOOKED = 200000, LEAST = 100 };
 
 static const char *const classes[] = {"private", "replicated", "broadcast", "shared"};
 
@@ -142,11 +142,12 @@ static sluice_set *holdings(const sluice_placement *p) {
 static void locality(double *out, const sluice_placement *p, const sluice_trace *t, int file) {
     sluice_set *held = holdings(p);
     double local[2] = {0}, all[2] = {0};
+    const int64_t each = sluice_max(LOOKED / sluice_max(t->nproc, 1), LEAST); /* accesses of a process */
     sluice_events c;
     sluice_event e;
     for (int r = 0; r < t->nproc && r < p->nprocs; r++) {
         report_error(sluice_events_init(&c, t, r), "report");
-        for (int k = 0; k < LOOKED && sluice_events_next(&c, &e); k++) {
+        for (int64_t k = 0; k < each && sluice_events_next(&c, &e); k++) {
             sluice_set bytes = SLUICE_SET_EMPTY, both = SLUICE_SET_EMPTY;
             if (e.file != file || !e.set->size) continue;
             int error = sluice_event_set(&bytes, &e);
