@@ -39,7 +39,7 @@ command -v python3 >/dev/null || exit 0
 python3 - <<'END'
 import json, struct, zlib
 
-side = 84
+side = 144
 for line, mode in zip(open("said"), ["unix", "mpiio"]):
     said = json.loads(line)
     assert said["workload"] == "mandelbrot" and said["mode"] == mode and said["ranks"] == 2 and said["verified"] is True

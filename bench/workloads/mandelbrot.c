@@ -130,7 +130,7 @@ int main(int argc, char **argv) {
         .size_means = "pixels a side, a multiple of the processes",
         .size = 720,
         .steps = 1,
-        .quick_size = 84,
+        .quick_size = 144,
         .quick_steps = 1,
         .plan = plan,
         .access = line_of,
