@@ -29,6 +29,7 @@ static const entry table[] = {
     {"doctor", "says what this machine and a folder offer, and what to expect", &doctor_command, NULL},
     {"run", "runs a program whose MPI-IO is done by Sluice", &run_command, NULL},
     {"replay", "repeats the accesses of a trace on a file or a container; under mpiexec", &replay_command, NULL},
+    {"plan", "says where each byte of a traced file belongs, and what that would gain", &plan_command, NULL},
     {"report", "shows a trace as a page for a browser", &report_command, NULL},
     {"set", "the algebra of sets: enumerate, map, intersect, project, compare, draw", set_commands, set_notation},
 };

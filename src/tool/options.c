@@ -49,6 +49,17 @@ static const struct {
     {'z', "checksum", "[=64K]", "a checksum for each block of so many bytes of a container, which every read compares"},
     {'e', "scrub", NULL, "read all, and compare it with the checksums"},
     {'L', "seal", NULL, "the same; blocks that were being written at a crash get checksums as they are"},
+    {'%', "file", "NAME", "the file that is meant (default: the one that was accessed most)"},
+    {'2', "ranks", "N", "for so many processes (default: those of the trace)"},
+    {'3', "scale", "4x", "for so many times the data (default: 1x)"},
+    {'4', "dominance", "PART", "what one process uses so much of the time is its own, 0 to 1 (default: 0, off)"},
+    {'5', "keep", "WHAT", "with other numbers of processes: array, block or records (default: by the pattern)"},
+    {'6', "grow", "WHAT", "more data are larger blocks or more of them: size or count (default: size)"},
+    {'7', "sample", "TRACE", "another trace of the program, that decides --keep and --grow"},
+    {'8', "elem", "BYTES", "size of an element (default: as the pattern makes likely)"},
+    {'9', "bandwidth", "BYTES", "that a target moves in a second (default: everything is cached)"},
+    {'0', "latency", "SECONDS", "of each piece on a target (default: 0)"},
+    {'#', "explain", NULL, "print the groups of the plan too"},
     {'V', "svg", "FILE", "draw the layout of a container to a new file, as SVG"},
     {'x', "clean", NULL, "remove what crashes left behind"},
     {'b', "bind", "a=PATH,...", "which folders the targets of a container are (default: as $SLUICE_TARGETS says)"},
@@ -97,6 +108,14 @@ static int count(const char *what, const char *text, int most) {
     snprintf(message, sizeof message, "expected 1 to %d", most);
     if (n < 1 || n > most) report_at(what, text, 0, message);
     return (int)n;
+}
+
+/* A number >= 0 that need not be whole. */
+static double fraction(const char *what, const char *text) {
+    char *end;
+    const double value = strtod(text, &end);
+    if (end == text || *end || !(value >= 0 && value < 1e9)) report_at(what, text, 0, "expected a number like 0.5");
+    return value;
 }
 
 static void set_option(options *o, char letter, const char *value) {
@@ -156,6 +175,20 @@ static void set_option(options *o, char letter, const char *value) {
         break;
     case 'e': o->scrub = true; break;
     case 'L': o->seal = true; break;
+    case '%': o->file = value; break;
+    case '2': o->ranks = count("number of processes", value, SLUICE_MAX_SUBFILES - 1); break;
+    case '3': o->scale = value; break;
+    case '4':
+        o->dominance = fraction("dominance", value);
+        if (o->dominance > 1) report_at("dominance", value, 0, "expected a number from 0 to 1");
+        break;
+    case '5': o->keep = value; break;
+    case '6': o->grow = value; break;
+    case '7': o->sample = value; break;
+    case '8': o->elem = notation_number("element", value); break;
+    case '9': o->bandwidth = (double)notation_number("bandwidth", value); break;
+    case '0': o->latency = fraction("latency", value); break;
+    case '#': o->explain = true; break;
     case 'V': o->svg = value; break;
     case 'u': o->resume = true; break;
     case 'P': o->element = notation_number("element", value); break;

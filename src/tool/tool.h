@@ -5,10 +5,11 @@
  * rm.c, read.c, cp.c (also write), merge.c, relayout.c, view.c, diff.c, fill.c, on top of file.c, which opens arrays,
  * output.c, which makes new files whole or not at all, journal.c, which knows how far a copy is, ending.c, which undoes
  * what must not stay, element.c, which knows what an element says, and progress.c. Of containers: subfiles.c explains,
- * picture.c draws. Of traces: page.c makes a page (page.h), replay.c repeats one. ranks.c lets several processes do one
- * thing, run.c starts a program with the MPI-IO door before it, doctor.c says what the machine offers. report.c ends
- * the program when something is wrong. Everything wrong ends it at once, with one line on standard error: status 2 for
- * what the user wrote, 1 for all else. So no function here returns an error, but for file_try().
+ * picture.c draws. Of traces: page.c makes a page (page.h), replay.c repeats one, plan.c goes from them to layouts.
+ * ranks.c lets several processes do one thing, run.c starts a program with the MPI-IO door before it, doctor.c says
+ * what the machine offers. report.c ends the program when something is wrong. Everything wrong ends it at once, with
+ * one line on standard error: status 2 for what the user wrote, 1 for all else. So no function here returns an error,
+ * but for file_try().
  */
 #ifndef SLUICE_TOOL_H
 #define SLUICE_TOOL_H
@@ -122,6 +123,10 @@ typedef struct options {
     const char *collective, *way, *method, *shift;
     int ranks, nodes, cores; /* 0: not given */
     bool cached;
+    /* of plans */
+    const char *file, *scale, *keep, *grow, *sample;
+    double dominance, bandwidth, latency;
+    int64_t elem; /* 0: not given */
     /* of commands on files */
     const char *output, *format, *value, *from_order;
     const char *layout, *targets, *bind, *svg; /* of containers */
@@ -157,7 +162,7 @@ const sluice_shape *options_array(const options *o);
 
 extern const command set_commands[]; /* ends with a name of NULL */
 extern const char set_notation[];    /* how sets are written, for help */
-extern const command explain_command;
+extern const command explain_command, plan_command;
 extern const command create_command, info_command, read_command, write_command, cp_command, diff_command, fill_command;
 extern const command check_command, match_command, rm_command, merge_command, relayout_command, run_command;
 extern const command view_command, report_command, replay_command, doctor_command;
