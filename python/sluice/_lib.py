@@ -96,7 +96,7 @@ def _places():
         return
     here = pathlib.Path(__file__).resolve()
     for folder in here.parents[2:7]:  # prefix/lib/python3.11/dist-packages/sluice/_lib.py, or sources/python/sluice/
-        for pattern in ("lib*", "lib/*", "build/lib", "build-*/lib"):
+        for pattern in ("lib*", "lib/*", "build/lib", "build-openmpi/lib", "build-mpich/lib"):
             yield from sorted(map(str, folder.glob(pattern + "/" + SONAME)))
     yield SONAME
 
