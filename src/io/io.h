@@ -26,6 +26,8 @@ typedef struct sluice_io {
     struct sluice_far *far; /* far.c: the servers that have the bytes; NULL: they are here */
     sluice_map *map;        /* NULL: not yet, or not possible */
     bool map_tried, no_map;
+    bool grows;      /* others may make the file longer: it is written through the mapping below this only, */
+    int64_t settled; /* for the system may yet put zeros behind what was the end a moment ago */
     bool writable;
     bool exclusive; /* no one else writes the file */
     pid_t holder;   /* the process that keeps all others out by a lock on the container; 0: none */

@@ -3,6 +3,10 @@
  * Reading is copying. So is writing, and only what is named is stored, so that holes need no care; handles that read,
  * change and write back a range are kept out by a claim (lock.c).
  *
+ * A call that makes a file longer puts zeros between the old end and where it writes, and Linux does so after it has
+ * told the new size: what is stored there through a mapping meanwhile is lost. So the mapping of a file that grows is
+ * written only where the file was that long before all who write it last met.
+ *
  * Parts that lie one behind the other in the file, as what is wanted of several subfiles does, may be mixed in memory
  * in pieces of a few bytes. One after the other, each would fetch all of that memory into the cache once more. So they
  * are moved in turns, each as far as a window of memory reaches:
@@ -111,6 +115,7 @@ bool sluice_io_reachable(sluice_io *io, bool write, const sluice_set *file, bool
     bool forced = io->method == SLUICE_MAPPED;
     if (io->no_map || (io->method != SLUICE_AUTO && !forced) || !map_of(io)) return false;
     if (write && !sluice_map_writable(io->map)) return false;
+    if (write && io->grows && sluice_set_hi(file) > io->settled) return false;
     if (write && !forced && sluice_io_long_runs(file)) return false;
     return all_ready(io->map, file, fetch || forced);
 }

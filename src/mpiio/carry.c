@@ -2,7 +2,8 @@
  *
  * Memory whose datatype ascends is a set, and src/io moves the bytes straight. Any other goes by way of a packed copy,
  * and so does everything in external32: piece by piece in calls of one process, whole in collective ones, where all
- * processes would have to take part in every piece.
+ * processes would have to take part in every piece. What is read through a view in which bytes come twice (overlap.c)
+ * goes by way of stretches of the file.
  *
  * A file has no length of its own: writes extend it, and of a read only what lies before its end is moved, and counted.
  */
@@ -65,6 +66,7 @@ void sluice_carry_start(sluice_carry *c, sluice_door *d, bool write, bool togeth
 void sluice_carry_place(sluice_carry *c, int64_t at) {
     sluice_reason detail;
     if (c->error) return;
+    c->at = at;
     int err = sluice_fileview_cut(&c->door->view, at, c->length, &c->file, &detail);
     if (err) c->error = sluice_refuse(&c->why, err, -1, "%s %s: %.100s", verb_of(c), name_of(c), detail.text);
     const sluice_array *a = c->door->own.array;
@@ -82,8 +84,10 @@ void sluice_carry_free(sluice_carry *c) {
 
 /* ---- The transfer -------------------------------------------------------------------------------------------- */
 
+static bool by_all(const sluice_carry *c) { return c->together && c->door->group->size > 1; }
+
 /* Of a container it is by pieces; c->error takes part in a collective call. */
-static int transfer(sluice_carry *c, sluice_lane *l, const sluice_set *file, sluice_side mem) {
+static int transfer(sluice_carry *c, sluice_lane *l, bool together, const sluice_set *file, sluice_side mem) {
     sluice_door *d = c->door;
     const sluice_io_part whole = {file, mem};
     sluice_pieces pieces = {0};
@@ -93,7 +97,7 @@ static int transfer(sluice_carry *c, sluice_lane *l, const sluice_set *file, slu
     const sluice_io_part *part = layout ? pieces.part : &whole;
     const int n = err ? 0 : layout ? pieces.n : 1;
     l->io->method = d->hints.method[c->write];
-    if (c->together && d->group->size > 1) {
+    if (together) {
         const sluice_extent plain = {0, INT64_MAX, 1, {0}}, e = l->array ? sluice_all_extent(l->array) : plain;
         d->collective->together.way = d->hints.way[c->write];
         err = sluice_collective_move(d->collective, l->io, &e, c->write, part, n, NULL, err, &c->why);
@@ -115,7 +119,7 @@ static int carry_straight(sluice_carry *c, sluice_lane *l) {
         mem = (sluice_side){(unsigned char *)((uintptr_t)c->buf + (uintptr_t)origin), t->contiguous ? NULL : &c->mem, 0,
                             0};
     }
-    int err = transfer(c, l, &c->file, mem);
+    int err = transfer(c, l, by_all(c), &c->file, mem);
     const int64_t after = c->write ? l->io->counts.wanted_written : l->io->counts.wanted_read;
     c->moved = c->in_file = err ? sluice_min(after - before, c->file.size) : c->file.size;
     return err;
@@ -151,7 +155,7 @@ static int carry_piece(sluice_carry *c, sluice_lane *l, int64_t at, int64_t len,
         sluice_typed_pack(t, c->buf, from, n, native);
         if (external != native) sluice_typed_to_external32(t, k, many, native, external);
     }
-    int err = transfer(c, l, &file, (sluice_side){external, NULL, 0, 0});
+    int err = transfer(c, l, by_all(c), &file, (sluice_side){external, NULL, 0, 0});
     if (!err && !c->write) {
         if (external != native) sluice_typed_from_external32(t, k, many, external, native);
         sluice_typed_unpack(t, c->buf, from, n, native);
@@ -165,7 +169,7 @@ static int carry_piece(sluice_carry *c, sluice_lane *l, int64_t at, int64_t len,
 }
 
 static int carry_packed(sluice_carry *c, sluice_lane *l) {
-    const bool once = c->together && c->door->group->size > 1, convert = c->door->view.form == SLUICE_EXTERNAL32;
+    const bool once = by_all(c), convert = c->door->view.form == SLUICE_EXTERNAL32;
     const int64_t end = c->file.size, stage = once ? end : sluice_min(end, STAGE);
     /* In memory an element may be longer than in the file, by a factor of 2 at most. */
     unsigned char *external = sluice_mem_alloc((size_t)sluice_max(stage, 1), 1),
@@ -185,6 +189,42 @@ static int carry_packed(sluice_carry *c, sluice_lane *l) {
     if (convert) sluice_mem_free(native);
     sluice_mem_free(external);
     return err;
+}
+
+/* Of a view in which bytes come twice: stretches of the file, as they lie there. */
+static int read_stretches(sluice_carry *c, sluice_lane *l, unsigned char *image, unsigned char *packed, int64_t end) {
+    const sluice_fileview *v = &c->door->view;
+    for (int64_t at = c->at, n, lo, hi; at < end; at += n) {
+        sluice_set file = SLUICE_SET_EMPTY;
+        n = sluice_min(sluice_min(sluice_overlap_piece(v->order, at, STAGE, &lo, &hi), end - at), STAGE);
+        int err = sluice_pass(&c->why, sluice_set_block(&file, v->disp + lo, hi - lo));
+        if (!err) err = transfer(c, l, false, &file, (sluice_side){image, NULL, 0, 0});
+        sluice_set_free(&file);
+        if (err) return err;
+        sluice_typed_pack(v->order, (const void *)((uintptr_t)image - (uintptr_t)lo), at, n, packed);
+        sluice_typed_unpack(c->type, c->buf, at - c->at, n, packed);
+        c->moved = c->in_file = at + n - c->at;
+    }
+    return 0;
+}
+
+/* Each process for itself; in a collective call it then has nothing for the others. */
+static int carry_overlapping(sluice_carry *c, sluice_lane *l) {
+    const sluice_fileview *v = &c->door->view;
+    const int64_t size = c->error ? 0 : sluice_door_size(c->door, l, &c->why);
+    if (size < 0) c->error = (int)size;
+    if (!c->error) {
+        const int64_t end = sluice_min(c->at + c->length, sluice_fileview_rank(v, size)), room = STAGE;
+        unsigned char *image = sluice_mem_alloc((size_t)sluice_max(v->order->true_extent, room), 1),
+                      *packed = sluice_mem_alloc(STAGE, 1);
+        if (image && packed)
+            c->error = read_stretches(c, l, image, packed, end);
+        else
+            c->error = sluice_refuse(&c->why, -ENOMEM, -1, "read %s: no memory for a filetype", name_of(c));
+        sluice_mem_free(image);
+        sluice_mem_free(packed);
+    }
+    return by_all(c) ? transfer(c, l, true, &c->file, (sluice_side){NULL, NULL, 0, 0}) : c->error;
 }
 
 /* Of what is to be read, only what the file has. Beyond its end nothing is written through the mapping, which does not
@@ -253,7 +293,9 @@ void sluice_carry_run(sluice_job *j, bool main_thread) {
     if (c->together) d->group->may_poll = main_thread;
     c->error = lock(c, l, &h, c->error);
     if (!c->error) c->error = fit(c, l);
-    c->error = (packed && !c->error ? carry_packed : carry_straight)(c, l);
+    c->error = (d->view.order && !c->error ? carry_overlapping
+                : packed && !c->error      ? carry_packed
+                                           : carry_straight)(c, l);
     l->io->no_map = no_map;
     c->error = unlock(c, l, &h, c->error);
     if (c->together) d->group->may_poll = true; /* what comes next is on the caller's thread */

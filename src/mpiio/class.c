@@ -7,6 +7,7 @@
  *
  * The MPI library keeps the error handlers, but does not tell what they call: that is noted when they are made. It also
  * counts references to them, which are had by way of MPI_FILE_NULL, to which any handler can be attached for a moment.
+ * In the same way one is called that was made where we did not see it, as Fortran's are by Open MPI.
  */
 #include "mpiio/door.h"
 #include <errno.h>
@@ -113,6 +114,9 @@ static MPI_File_errhandler_function *find(MPI_Errhandler handle) {
     return function;
 }
 
+/* For the handler of MPI_FILE_NULL; whoever holds it may call handlers, which may come back here. */
+static pthread_mutex_t attaching = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
+
 static int get(MPI_Errhandler *out) {
     int (*host)(MPI_File, MPI_Errhandler *) = sluice_host_find("MPI_File_get_errhandler");
     return host(MPI_FILE_NULL, out);
@@ -126,7 +130,7 @@ static int set(MPI_Errhandler handle) {
 /* Another reference. */
 static int refer(MPI_Errhandler handle, MPI_Errhandler *out) {
     MPI_Errhandler before;
-    pthread_mutex_lock(&mutex);
+    pthread_mutex_lock(&attaching);
     int code = get(&before);
     if (!code) {
         code = set(handle);
@@ -134,8 +138,21 @@ static int refer(MPI_Errhandler handle, MPI_Errhandler *out) {
         set(before);
         MPI_Errhandler_free(&before);
     }
-    pthread_mutex_unlock(&mutex);
+    pthread_mutex_unlock(&attaching);
     return code;
+}
+
+/* It is told that the file is MPI_FILE_NULL, and what it makes of the code is not seen. */
+static void call_by_host(MPI_Errhandler handle, int code) {
+    int (*host)(MPI_File, int) = sluice_host_find("MPI_File_call_errhandler");
+    MPI_Errhandler before;
+    pthread_mutex_lock(&attaching);
+    if (!get(&before)) {
+        if (!set(handle)) host(MPI_FILE_NULL, code);
+        set(before);
+        MPI_Errhandler_free(&before);
+    }
+    pthread_mutex_unlock(&attaching);
 }
 
 static bool is_fatal(MPI_Errhandler h) {
@@ -154,7 +171,9 @@ int sluice_handler_take(sluice_handler *h, MPI_Errhandler handle) {
 
 int sluice_handler_default(sluice_handler *h) {
     MPI_Errhandler handle;
+    pthread_mutex_lock(&attaching);
     int code = get(&handle);
+    pthread_mutex_unlock(&attaching);
     if (!code) *h = (sluice_handler){handle, find(handle), is_fatal(handle)};
     return code;
 }
@@ -163,7 +182,7 @@ int sluice_handler_lend(const sluice_handler *h, MPI_Errhandler *out) { return r
 
 void sluice_handler_drop(sluice_handler *h) { MPI_Errhandler_free(&h->handle); }
 
-void sluice_handler_call(const sluice_handler *h, MPI_File fh, int code) {
+int sluice_handler_call(const sluice_handler *h, MPI_File fh, int code) {
     if (h->function) {
         h->function(&fh, &code);
     } else if (h->fatal) {
@@ -172,18 +191,19 @@ void sluice_handler_call(const sluice_handler *h, MPI_File fh, int code) {
         if (MPI_Error_string(code, text, &len)) text[0] = 0;
         fprintf(stderr, "sluice: fatal error of MPI-IO: %s\n", text);
         MPI_Abort(MPI_COMM_WORLD, code);
+    } else if (h->handle != MPI_ERRORS_RETURN) {
+        call_by_host(h->handle, code);
     }
+    return code;
 }
 
 int sluice_class_raise(sluice_door *d, int error, const sluice_reason *why) {
     if (!error) return MPI_SUCCESS;
     const int code = sluice_class_code(error, why);
     sluice_handler none;
-    if (d) {
-        sluice_handler_call(&d->handler, (MPI_File)(void *)d, code);
-    } else if (!sluice_handler_default(&none)) {
-        sluice_handler_call(&none, MPI_FILE_NULL, code);
-        sluice_handler_drop(&none);
-    }
-    return code;
+    if (d) return sluice_handler_call(&d->handler, (MPI_File)(void *)d, code);
+    if (sluice_handler_default(&none)) return code;
+    const int left = sluice_handler_call(&none, MPI_FILE_NULL, code);
+    sluice_handler_drop(&none);
+    return left;
 }

@@ -46,6 +46,7 @@ static int open_file(sluice_lane *l, const sluice_door *d, const sluice_options 
         sluice_store_close(store);
     } else {
         l->io = &l->plain;
+        l->io->grows = true;
     }
     return err;
 }
@@ -149,6 +150,11 @@ static int append(sluice_door *d, sluice_reason *why) {
     return err ? err : sluice_agree(d->group, 0, why, NULL, 0);
 }
 
+static void settle_at(sluice_door *d, int64_t size) { d->own.io->settled = d->all->io->settled = size; }
+
+/* Between two agreements, when no one makes the file longer. */
+static void settle(sluice_door *d) { settle_at(d, sluice_max(sluice_door_size(d, d->all, NULL), 0)); }
+
 int sluice_door_open(sluice_door **out, MPI_Comm comm, const char *path, int amode, const sluice_hints *hints,
                      int error, sluice_reason *why) {
     const sluice_together together = {.aggregators = hints->aggregators, .nodes = hints->nodes};
@@ -168,6 +174,7 @@ int sluice_door_open(sluice_door **out, MPI_Comm comm, const char *path, int amo
     bool made = false, listed = false;
     err = open_everywhere(d, &made, why);
     if (!err) {
+        settle(d);
         err = sluice_pass(why, sluice_handle_add(d));
         listed = !err;
         err = sluice_agree(d->group, err, why, NULL, 0);
@@ -267,6 +274,7 @@ int sluice_door_resize(sluice_door *d, int64_t size, bool grow, sluice_reason *w
     sluice_lane_enter(d->all);
     err = sluice_door_same(d, sluice_max(size, -1), "resize", err, why);
     if (!err) err = sluice_agree(d->group, d->group->rank == 0 ? resize(d, size, grow, why) : 0, why, NULL, 0);
+    if (!err) settle_at(d, grow ? sluice_max(size, d->all->io->settled) : size);
     sluice_lane_leave(d->all);
     return err;
 }
@@ -276,6 +284,7 @@ int sluice_door_sync(sluice_door *d, sluice_reason *why) {
     int err = sluice_agree(d->group, 0, why, NULL, 0); /* all have written what they write */
     /* One process of a node is enough: what others wrote is in the same cache. */
     if (!err && d->group->local == 0) err = sluice_store_sync(d->all->io->store, why);
+    if (!err) settle(d);
     err = sluice_agree(d->group, err, why, NULL, 0);
     sluice_lane_leave(d->all);
     return err;
@@ -338,7 +347,7 @@ int sluice_door_view(sluice_door *d, int64_t disp, MPI_Datatype etype, MPI_Datat
                             "view: MPI_DISPLACEMENT_CURRENT is for MPI_MODE_SEQUENTIAL, and the only one there");
     if (sequential) err = sluice_agree(d->group, err, why, NULL, 0); /* all have moved the shared pointer */
     if (!err && sequential) disp = sluice_fileview_offset(&d->view, sluice_pointer_take_shared(d, 0) * d->view.unit);
-    if (!err) err = sluice_fileview_make(&next, disp, etype, filetype, datarep, why);
+    if (!err) err = sluice_fileview_make(&next, writable(d), disp, etype, filetype, datarep, why);
     int64_t same[4] = {next.unit, -next.unit, next.form, -(int64_t)next.form};
     err = sluice_agree(d->group, err, why, same, 4);
     if (!err && (same[0] != -same[1] || same[2] != -same[3]))
@@ -350,6 +359,7 @@ int sluice_door_view(sluice_door *d, int64_t disp, MPI_Datatype etype, MPI_Datat
         d->view.element.set = &d->view.set;
         d->position = 0;
         if (d->group->rank == 0) sluice_pointer_set_shared(d, 0);
+        settle(d);
         err = sluice_agree(d->group, 0, why, NULL, 0);
     } else {
         sluice_fileview_free(&next);

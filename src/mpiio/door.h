@@ -48,7 +48,8 @@ int sluice_class_of(int error);
 /* Local. An error code for MPI that has the sentence for its string. */
 int sluice_class_code(int error, const sluice_reason *why);
 
-/* Local. The same, after the error handler was called; of no file if d is NULL. 0 for no error. */
+/* Local. The same, after the error handler was called, and what that made of it; of no file if d is NULL. 0 for no
+ * error. */
 int sluice_class_raise(sluice_door *d, int error, const sluice_reason *why);
 
 typedef struct sluice_handler {
@@ -64,7 +65,9 @@ int sluice_handler_take(sluice_handler *h, MPI_Errhandler handle);
 int sluice_handler_default(sluice_handler *h);
 int sluice_handler_lend(const sluice_handler *h, MPI_Errhandler *out);
 void sluice_handler_drop(sluice_handler *h);
-void sluice_handler_call(const sluice_handler *h, MPI_File fh, int code);
+
+/* Local. Returns the code, which the handler may have changed: a program can so take an error as dealt with. */
+int sluice_handler_call(const sluice_handler *h, MPI_File fh, int code);
 
 /* ---- handle.c: which files are ours ---- */
 
@@ -125,21 +128,22 @@ typedef struct sluice_fileview {
     bool whole;   /* every byte from disp on; else */
     sluice_set set;
     sluice_element element;
+    sluice_typed *order; /* overlap.c: not NULL: the bytes are no set, but those of this datatype, in its order */
 } sluice_fileview;
 
 /* Local. Bytes from 0 on. */
 void sluice_fileview_start(sluice_fileview *v);
 
-/* Local. On failure *v stays what it was. */
-int sluice_fileview_make(sluice_fileview *v, int64_t disp, MPI_Datatype etype, MPI_Datatype filetype,
+/* Local. On failure *v stays what it was. writable: for files that may be written, so that nothing may come twice. */
+int sluice_fileview_make(sluice_fileview *v, bool writable, int64_t disp, MPI_Datatype etype, MPI_Datatype filetype,
                          const char *datarep, sluice_reason *why);
 void sluice_fileview_free(sluice_fileview *v);
 
 /* Local. A datatype that the caller of MPI_File_get_view may free: predefined, or a copy. */
 MPI_Datatype sluice_fileview_lend(MPI_Datatype type);
 
-/* Pure. Where byte `at` of the view lies in the file, or negative; bytes [at, at + n) as a set; bytes of the view that
- * lie before byte x of the file. */
+/* Pure. Where byte `at` of the view lies in the file, or negative; bytes [at, at + n) as a set, which is empty if they
+ * are none; bytes of the view up to the first that lies at byte x of the file or behind. */
 int64_t sluice_fileview_offset(const sluice_fileview *v, int64_t at);
 int sluice_fileview_cut(const sluice_fileview *v, int64_t at, int64_t n, sluice_set *out, sluice_reason *why);
 int64_t sluice_fileview_rank(const sluice_fileview *v, int64_t x);
@@ -149,6 +153,16 @@ int sluice_fileview_extent(const sluice_fileview *v, MPI_Datatype type, int64_t 
 
 /* Local. Makes a name known; SLUICE_E_... or a class. */
 int sluice_datarep_register(const char *name, bool converts, sluice_reason *why);
+
+/* ---- overlap.c: views in which bytes come twice ---- */
+
+/* Pure. As those of views, for bytes from displacement 0 on. Negative: past the end of all files. */
+int64_t sluice_overlap_offset(const sluice_typed *t, int64_t at);
+int64_t sluice_overlap_rank(const sluice_typed *t, int64_t x);
+
+/* Pure. How many bytes of the view, from `at` on, can be had from so many of the file in a row (at least those of one
+ * filetype), and where in the file these lie. */
+int64_t sluice_overlap_piece(const sluice_typed *t, int64_t at, int64_t most, int64_t *lo, int64_t *hi);
 
 /* ---- hint.c: what programs advise ---- */
 
@@ -178,6 +192,7 @@ typedef struct sluice_carry {
     sluice_typed *type; /* of the memory */
     unsigned char *buf;
     int64_t count;
+    int64_t at;     /* byte of the view */
     int64_t bytes;  /* of memory that were asked for, */
     int64_t length; /* and what they are in the file */
     sluice_set file, mem;

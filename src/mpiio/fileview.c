@@ -117,10 +117,12 @@ void sluice_fileview_free(sluice_fileview *v) {
     give_back(&v->etype);
     give_back(&v->filetype);
     sluice_set_free(&v->set);
+    sluice_typed_free(v->order);
 }
 
 /* The bytes of a filetype. */
-static int look_through(sluice_fileview *v, const sluice_typed *e, const sluice_typed *t, sluice_reason *why) {
+static int look_through(sluice_fileview *v, bool writable, const sluice_typed *e, const sluice_typed *t,
+                        sluice_reason *why) {
     const int wrong = sluice_class_error(MPI_ERR_ARG);
     v->unit = size_in(e, v->form);
     v->size = size_in(t, v->form);
@@ -135,11 +137,19 @@ static int look_through(sluice_fileview *v, const sluice_typed *e, const sluice_
     if (!t->size) return 0;
     /* The standard has no class for these; MPI_ERR_IO is ROMIO's, and what programs look for. */
     const int misplaced = sluice_class_error(MPI_ERR_IO);
-    if (!t->ascending) return sluice_refuse(why, misplaced, -1, "view: displacements of the filetype do not ascend");
+    if (!t->rising || t->extent <= 0)
+        return sluice_refuse(why, misplaced, -1, "view: displacements of the filetype do not ascend");
+    if (!t->ascending && writable)
+        return sluice_refuse(why, misplaced, -1,
+                             "view: the filetype or its copies overlap or interleave, and the file may be written");
+    if (!t->ascending && v->form != SLUICE_NATIVE)
+        return sluice_refuse(why, sluice_class_error(MPI_ERR_UNSUPPORTED_DATAREP), -1,
+                             "view: the filetype or its copies overlap or interleave, in external32");
     int64_t from;
-    if (!sluice_add(v->disp, t->true_lb, &from) || from < 0)
+    if (!sluice_add(v->disp, t->true_lb, &from) || from < 0 || (!t->ascending && t->true_lb < 0))
         return sluice_refuse(why, misplaced, -1, "view: the filetype starts %lld bytes from displacement %lld",
                              (long long)t->true_lb, (long long)v->disp);
+    if (!t->ascending) return 0;
     if (v->whole) {
         v->element.disp = from;
         return 0;
@@ -150,7 +160,7 @@ static int look_through(sluice_fileview *v, const sluice_typed *e, const sluice_
     return err;
 }
 
-int sluice_fileview_make(sluice_fileview *v, int64_t disp, MPI_Datatype etype, MPI_Datatype filetype,
+int sluice_fileview_make(sluice_fileview *v, bool writable, int64_t disp, MPI_Datatype etype, MPI_Datatype filetype,
                          const char *datarep_name, sluice_reason *why) {
     sluice_fileview made = {.etype = MPI_DATATYPE_NULL, .filetype = MPI_DATATYPE_NULL, .disp = disp};
     sluice_typed *e = NULL, *t = NULL;
@@ -159,7 +169,11 @@ int sluice_fileview_make(sluice_fileview *v, int64_t disp, MPI_Datatype etype, M
     int err = form_of(datarep_name, &made.form, why);
     if (!err) err = describe(etype, "etype", &e, why);
     if (!err) err = describe(filetype, "filetype", &t, why);
-    if (!err) err = look_through(&made, e, t, why);
+    if (!err) err = look_through(&made, writable, e, t, why);
+    if (!err && !t->ascending) {
+        made.order = t;
+        t = NULL;
+    }
     sluice_typed_free(e);
     sluice_typed_free(t);
     if (err) {
@@ -180,12 +194,14 @@ int sluice_fileview_make(sluice_fileview *v, int64_t disp, MPI_Datatype etype, M
 int64_t sluice_fileview_offset(const sluice_fileview *v, int64_t at) {
     int64_t off;
     if (!v->size) return v->disp;
+    if (v->order) return sluice_add(v->disp, sluice_overlap_offset(v->order, at), &off) && off >= v->disp ? off : -1;
     if (!v->whole) return sluice_element_unmap(&v->element, at);
     return sluice_add(v->element.disp, at, &off) ? off : -1;
 }
 
 int64_t sluice_fileview_rank(const sluice_fileview *v, int64_t x) {
     if (!v->size) return 0;
+    if (v->order) return sluice_overlap_rank(v->order, x - v->disp);
     if (v->whole) return sluice_max(x - v->element.disp, 0);
     return sluice_element_rank(&v->element, x);
 }
@@ -201,6 +217,7 @@ int sluice_fileview_cut(const sluice_fileview *v, int64_t at, int64_t n, sluice_
                              "%lld bytes from byte %lld of the view on end "
                              "past 2^63-1",
                              (long long)n, (long long)at);
+    if (v->order) return 0;
     const int64_t lo = sluice_fileview_offset(v, at);
     return sluice_pass(why,
                        v->whole ? sluice_set_block(out, lo, n) : sluice_element_cut(out, &v->element, lo, last + 1));

@@ -263,6 +263,19 @@ static bool ascends(const sluice_set *s, const sluice_node *list, int32_t n, int
     return true;
 }
 
+/* Whether each block of a list starts where the one before does, or behind; *last becomes the start of the last. */
+static bool rises(const sluice_set *s, const sluice_node *list, int32_t n, int64_t *last) {
+    for (int32_t i = 0; i < n; i++) {
+        const sluice_node *f = &list[i];
+        int64_t span = 0;
+        if (i > 0 && f->off < *last) return false;
+        if (!sluice_node_leaf(f) && !rises(s, &s->node[f->inner], f->ninner, &span)) return false;
+        if (f->n > 1 && f->step < span) return false;
+        *last = f->off + (f->n - 1) * f->step + span;
+    }
+    return true;
+}
+
 static void tell(sluice_typed *t, const shape *s) {
     const sluice_node *f = t->order.node;
     int64_t last;
@@ -274,6 +287,7 @@ static void tell(sluice_typed *t, const shape *s) {
     t->elements = s->part.n * s->part.each[SLUICE_ELEMENTS];
     t->external = s->part.n * s->part.each[SLUICE_EXTERNAL32];
     t->sorted = ascends(&t->order, f, t->order.nroot, &last);
+    t->rising = rises(&t->order, f, t->order.nroot, &last);
     t->ascending = t->sorted && (t->size == 0 || t->extent >= t->true_extent);
     t->contiguous = t->size == 0 || (t->sorted && t->size == t->true_extent && t->size == t->extent);
 }

@@ -36,6 +36,7 @@ typedef struct sluice_typed {
     bool contiguous;              /* any number of them is one run of bytes, in order */
     bool sorted;                  /* in one of them each byte lies after the one before */
     bool ascending;               /* in any number of them */
+    bool rising;                  /* in one of them no block starts before the one before */
     int64_t first;                /* displacement of the first byte of the packed form; true_lb if sorted */
     sluice_set order;             /* its families, in its order, relative to `first`; a set if sorted, else private */
     sluice_part *part;            /* private: what its elements are; the last part is the whole */
