@@ -7,7 +7,6 @@
  *
  * The MPI library keeps the error handlers, but does not tell what they call: that is noted when they are made. It also
  * counts references to them, which are had by way of MPI_FILE_NULL, to which any handler can be attached for a moment.
- * In the same way one is called that was made where we did not see it, as Fortran's are by Open MPI.
  */
 #include "mpiio/door.h"
 #include <errno.h>
@@ -86,11 +85,12 @@ int sluice_class_code(int error, const sluice_reason *why) {
 typedef struct known {
     MPI_Errhandler handle;
     MPI_File_errhandler_function *function;
+    bool fortran;
 } known;
 static known *list;
 static int n;
 
-void sluice_handler_learn(MPI_Errhandler handle, MPI_File_errhandler_function *function) {
+void sluice_handler_learn(MPI_Errhandler handle, MPI_File_errhandler_function *function, bool fortran) {
     int i = 0;
     pthread_mutex_lock(&mutex);
     while (i < n && list[i].handle != handle) i++; /* numbers of handlers that are gone come again */
@@ -101,21 +101,20 @@ void sluice_handler_learn(MPI_Errhandler handle, MPI_File_errhandler_function *f
             n++;
         }
     }
-    if (i < n) list[i] = (known){handle, function};
+    if (i < n) list[i] = (known){handle, function, fortran};
     pthread_mutex_unlock(&mutex);
 }
 
-static MPI_File_errhandler_function *find(MPI_Errhandler handle) {
-    MPI_File_errhandler_function *function = NULL;
+static known find(MPI_Errhandler handle) {
+    known found = {.function = NULL};
     pthread_mutex_lock(&mutex);
     for (int i = 0; i < n; i++)
-        if (list[i].handle == handle) function = list[i].function;
+        if (list[i].handle == handle) found = list[i];
     pthread_mutex_unlock(&mutex);
-    return function;
+    return found;
 }
 
-/* For the handler of MPI_FILE_NULL; whoever holds it may call handlers, which may come back here. */
-static pthread_mutex_t attaching = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
+static pthread_mutex_t attaching = PTHREAD_MUTEX_INITIALIZER; /* a handler to MPI_FILE_NULL for a moment */
 
 static int get(MPI_Errhandler *out) {
     int (*host)(MPI_File, MPI_Errhandler *) = sluice_host_find("MPI_File_get_errhandler");
@@ -142,19 +141,6 @@ static int refer(MPI_Errhandler handle, MPI_Errhandler *out) {
     return code;
 }
 
-/* It is told that the file is MPI_FILE_NULL, and what it makes of the code is not seen. */
-static void call_by_host(MPI_Errhandler handle, int code) {
-    int (*host)(MPI_File, int) = sluice_host_find("MPI_File_call_errhandler");
-    MPI_Errhandler before;
-    pthread_mutex_lock(&attaching);
-    if (!get(&before)) {
-        if (!set(handle)) host(MPI_FILE_NULL, code);
-        set(before);
-        MPI_Errhandler_free(&before);
-    }
-    pthread_mutex_unlock(&attaching);
-}
-
 static bool is_fatal(MPI_Errhandler h) {
 #ifdef MPI_ERRORS_ABORT
     if (h == MPI_ERRORS_ABORT) return true;
@@ -162,10 +148,15 @@ static bool is_fatal(MPI_Errhandler h) {
     return h == MPI_ERRORS_ARE_FATAL;
 }
 
+static sluice_handler describe(MPI_Errhandler handle) {
+    const known k = find(handle);
+    return (sluice_handler){handle, k.function, k.fortran, is_fatal(handle)};
+}
+
 int sluice_handler_take(sluice_handler *h, MPI_Errhandler handle) {
-    sluice_handler taken = {.function = find(handle), .fatal = is_fatal(handle)};
-    int code = refer(handle, &taken.handle);
-    if (!code) *h = taken;
+    MPI_Errhandler kept;
+    int code = refer(handle, &kept);
+    if (!code) *h = describe(kept);
     return code;
 }
 
@@ -174,7 +165,7 @@ int sluice_handler_default(sluice_handler *h) {
     pthread_mutex_lock(&attaching);
     int code = get(&handle);
     pthread_mutex_unlock(&attaching);
-    if (!code) *h = (sluice_handler){handle, find(handle), is_fatal(handle)};
+    if (!code) *h = describe(handle);
     return code;
 }
 
@@ -183,7 +174,11 @@ int sluice_handler_lend(const sluice_handler *h, MPI_Errhandler *out) { return r
 void sluice_handler_drop(sluice_handler *h) { MPI_Errhandler_free(&h->handle); }
 
 int sluice_handler_call(const sluice_handler *h, MPI_File fh, int code) {
-    if (h->function) {
+    if (h->function && h->fortran) {
+        MPI_Fint index = MPI_File_c2f(fh), number = code;
+        ((void (*)(MPI_Fint *, MPI_Fint *))(void *)h->function)(&index, &number);
+        code = number;
+    } else if (h->function) {
         h->function(&fh, &code);
     } else if (h->fatal) {
         char text[MPI_MAX_ERROR_STRING];
@@ -191,8 +186,6 @@ int sluice_handler_call(const sluice_handler *h, MPI_File fh, int code) {
         if (MPI_Error_string(code, text, &len)) text[0] = 0;
         fprintf(stderr, "sluice: fatal error of MPI-IO: %s\n", text);
         MPI_Abort(MPI_COMM_WORLD, code);
-    } else if (h->handle != MPI_ERRORS_RETURN) {
-        call_by_host(h->handle, code);
     }
     return code;
 }

@@ -55,12 +55,13 @@ int sluice_class_raise(sluice_door *d, int error, const sluice_reason *why);
 typedef struct sluice_handler {
     MPI_Errhandler handle; /* a reference of ours */
     MPI_File_errhandler_function *function;
+    bool fortran; /* it is one of Fortran's, to which files and codes are integers */
     bool fatal;
 } sluice_handler;
 
 /* Local. Remembers what a handler calls. take: a reference to it, for a file; the one of MPI_FILE_NULL is what files
  * start with. lend: a reference for a caller. */
-void sluice_handler_learn(MPI_Errhandler handle, MPI_File_errhandler_function *function);
+void sluice_handler_learn(MPI_Errhandler handle, MPI_File_errhandler_function *function, bool fortran);
 int sluice_handler_take(sluice_handler *h, MPI_Errhandler handle);
 int sluice_handler_default(sluice_handler *h);
 int sluice_handler_lend(const sluice_handler *h, MPI_Errhandler *out);

@@ -171,9 +171,21 @@ ENTRY(File_get_view, (MPI_File fh, MPI_Offset *disp, MPI_Datatype *etype, MPI_Da
 
 ENTRY(File_create_errhandler, (MPI_File_errhandler_function * function, MPI_Errhandler *handle), (function, handle)) {
     int code = pass_File_create_errhandler(function, handle);
-    if (!code) sluice_handler_learn(*handle, function);
+    if (!code) sluice_handler_learn(*handle, function, false);
     return code;
 }
+
+#ifdef OPEN_MPI
+/* Open MPI makes those of Fortran by this function of its own, and of no other. */
+enum { OF_FILES = 3, OF_C = 0 };
+MPI_Errhandler ompi_errhandler_create(int what, MPI_File_errhandler_function *function, int language);
+MPI_Errhandler ompi_errhandler_create(int what, MPI_File_errhandler_function *function, int language) {
+    MPI_Errhandler (*next)(int, MPI_File_errhandler_function *, int) = sluice_host_find("ompi_errhandler_create");
+    MPI_Errhandler made = next(what, function, language);
+    if (made && what == OF_FILES) sluice_handler_learn(made, function, language != OF_C);
+    return made;
+}
+#endif
 
 ENTRY(File_set_errhandler, (MPI_File fh, MPI_Errhandler handle), (fh, handle)) {
     sluice_handler taken;
