@@ -159,11 +159,45 @@ static void test_sequential(void) {
     GOOD(MPI_File_close(&f));
 }
 
+static int calls;
+static MPI_File called_with;
+
+static void forgive(MPI_File *of, int *code, ...) {
+    calls++;
+    called_with = *of;
+    *code = MPI_SUCCESS;
+}
+
+/* What a handler of the program leaves as code is what the call returns: of a file, and of none. */
+static void test_handlers(void) {
+    MPI_Errhandler mine, before, now;
+    int byte = 0;
+    GOOD(MPI_File_open(MPI_COMM_WORLD, path, MPI_MODE_CREATE | MPI_MODE_WRONLY, MPI_INFO_NULL, &f));
+    MPI_File_create_errhandler(forgive, &mine);
+    GOOD(MPI_File_set_errhandler(f, mine));
+    GOOD(MPI_File_read_at(f, 0, &byte, 1, MPI_BYTE, MPI_STATUS_IGNORE)); /* it may be written only */
+    CHECK(calls == 1 && called_with == f, "%d calls", calls);
+    GOOD(MPI_File_call_errhandler(f, MPI_ERR_OTHER));
+    CHECK(calls == 2 && called_with == f, "%d calls", calls);
+    GOOD(MPI_File_close(&f));
+    MPI_File_get_errhandler(MPI_FILE_NULL, &before);
+    MPI_File_set_errhandler(MPI_FILE_NULL, mine);
+    GOOD(MPI_File_open(MPI_COMM_WORLD, "/nowhere/at/all", MPI_MODE_RDONLY, MPI_INFO_NULL, &f));
+    CHECK(calls == 3 && f == MPI_FILE_NULL, "%d calls", calls);
+    MPI_File_set_errhandler(MPI_FILE_NULL, before);
+    MPI_File_get_errhandler(MPI_FILE_NULL, &now);
+    CHECK(now == before);
+    MPI_Errhandler_free(&now);
+    MPI_Errhandler_free(&before);
+    MPI_Errhandler_free(&mine);
+}
+
 int main(int argc, char **argv) {
     begin(&argc, &argv, "mpiio_errors");
     test_modes();
     test_access();
     test_one();
     test_sequential();
+    test_handlers();
     return end();
 }

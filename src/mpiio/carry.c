@@ -2,8 +2,8 @@
  *
  * Memory whose datatype ascends is a set, and src/io moves the bytes straight. Any other goes by way of a packed copy,
  * and so does everything in external32: piece by piece in calls of one process, whole in collective ones, where all
- * processes would have to take part in every piece. What is read through a view in which bytes come twice (overlap.c)
- * goes by way of stretches of the file.
+ * processes would have to take part in every piece. What is read through a view in which bytes may come twice
+ * (overlap.c) goes by way of stretches of the file.
  *
  * A file has no length of its own: writes extend it, and of a read only what lies before its end is moved, and counted.
  */
@@ -69,6 +69,11 @@ void sluice_carry_place(sluice_carry *c, int64_t at) {
     c->at = at;
     int err = sluice_fileview_cut(&c->door->view, at, c->length, &c->file, &detail);
     if (err) c->error = sluice_refuse(&c->why, err, -1, "%s %s: %.100s", verb_of(c), name_of(c), detail.text);
+    c->twice = !err && c->length && !c->file.size;
+    if (c->twice && (c->write || c->door->view.form != SLUICE_NATIVE))
+        c->error = sluice_refuse(&c->why, sluice_class_error(MPI_ERR_IO), -1,
+                                 "%s %s: bytes may come twice in the view, which must be read, and native", verb_of(c),
+                                 name_of(c));
     const sluice_array *a = c->door->own.array;
     if (!err && c->write && a && sluice_set_hi(&c->file) > a->layout->length)
         c->error = sluice_refuse(&c->why, -EFBIG, -1, "write %s: up to byte %lld of a container of %lld", name_of(c),
@@ -191,7 +196,7 @@ static int carry_packed(sluice_carry *c, sluice_lane *l) {
     return err;
 }
 
-/* Of a view in which bytes come twice: stretches of the file, as they lie there. */
+/* Of a view in which bytes may come twice: stretches of the file, as they lie there. */
 static int read_stretches(sluice_carry *c, sluice_lane *l, unsigned char *image, unsigned char *packed, int64_t end) {
     const sluice_fileview *v = &c->door->view;
     for (int64_t at = c->at, n, lo, hi; at < end; at += n) {
@@ -293,9 +298,7 @@ void sluice_carry_run(sluice_job *j, bool main_thread) {
     if (c->together) d->group->may_poll = main_thread;
     c->error = lock(c, l, &h, c->error);
     if (!c->error) c->error = fit(c, l);
-    c->error = (d->view.order && !c->error ? carry_overlapping
-                : packed && !c->error      ? carry_packed
-                                           : carry_straight)(c, l);
+    c->error = (c->twice && !c->error ? carry_overlapping : packed && !c->error ? carry_packed : carry_straight)(c, l);
     l->io->no_map = no_map;
     c->error = unlock(c, l, &h, c->error);
     if (c->together) d->group->may_poll = true; /* what comes next is on the caller's thread */

@@ -129,7 +129,7 @@ typedef struct sluice_fileview {
     bool whole;   /* every byte from disp on; else */
     sluice_set set;
     sluice_element element;
-    sluice_typed *order; /* overlap.c: not NULL: the bytes are no set, but those of this datatype, in its order */
+    sluice_typed *order; /* overlap.c: the filetype, if bytes come twice in it, or in more than one of them */
 } sluice_fileview;
 
 /* Local. Bytes from 0 on. */
@@ -143,8 +143,8 @@ void sluice_fileview_free(sluice_fileview *v);
 /* Local. A datatype that the caller of MPI_File_get_view may free: predefined, or a copy. */
 MPI_Datatype sluice_fileview_lend(MPI_Datatype type);
 
-/* Pure. Where byte `at` of the view lies in the file, or negative; bytes [at, at + n) as a set, which is empty if they
- * are none; bytes of the view up to the first that lies at byte x of the file or behind. */
+/* Pure. Where byte `at` of the view lies in the file, or negative; bytes [at, at + n) as a set, which is empty if
+ * some may come twice; bytes of the view up to the first that lies at byte x of the file or behind. */
 int64_t sluice_fileview_offset(const sluice_fileview *v, int64_t at);
 int sluice_fileview_cut(const sluice_fileview *v, int64_t at, int64_t n, sluice_set *out, sluice_reason *why);
 int64_t sluice_fileview_rank(const sluice_fileview *v, int64_t x);
@@ -190,6 +190,7 @@ typedef struct sluice_carry {
     sluice_job job;
     sluice_door *door;
     bool write, together;
+    bool twice;         /* bytes of the file may come more than once: read only */
     sluice_typed *type; /* of the memory */
     unsigned char *buf;
     int64_t count;

@@ -137,26 +137,22 @@ static int look_through(sluice_fileview *v, bool writable, const sluice_typed *e
     if (!t->size) return 0;
     /* The standard has no class for these; MPI_ERR_IO is ROMIO's, and what programs look for. */
     const int misplaced = sluice_class_error(MPI_ERR_IO);
-    if (!t->rising || t->extent <= 0)
+    if (!t->rising || (!t->sorted && t->extent <= 0))
         return sluice_refuse(why, misplaced, -1, "view: displacements of the filetype do not ascend");
-    if (!t->ascending && writable)
-        return sluice_refuse(why, misplaced, -1,
-                             "view: the filetype or its copies overlap or interleave, and the file may be written");
-    if (!t->ascending && v->form != SLUICE_NATIVE)
-        return sluice_refuse(why, sluice_class_error(MPI_ERR_UNSUPPORTED_DATAREP), -1,
-                             "view: the filetype or its copies overlap or interleave, in external32");
+    if (!t->sorted && writable)
+        return sluice_refuse(why, misplaced, -1, "view: bytes come twice in the filetype, and the file may be written");
     int64_t from;
     if (!sluice_add(v->disp, t->true_lb, &from) || from < 0 || (!t->ascending && t->true_lb < 0))
         return sluice_refuse(why, misplaced, -1, "view: the filetype starts %lld bytes from displacement %lld",
                              (long long)t->true_lb, (long long)v->disp);
-    if (!t->ascending) return 0;
     if (v->whole) {
         v->element.disp = from;
         return 0;
     }
+    if (!t->sorted) return 0;
     int64_t origin;
     int err = sluice_typed_set(t, 1, &v->set, &origin, why);
-    if (!err) v->element = (sluice_element){NULL, t->extent, from};
+    if (!err) v->element = (sluice_element){NULL, sluice_max(t->extent, t->true_extent), from};
     return err;
 }
 
@@ -217,7 +213,7 @@ int sluice_fileview_cut(const sluice_fileview *v, int64_t at, int64_t n, sluice_
                              "%lld bytes from byte %lld of the view on end "
                              "past 2^63-1",
                              (long long)n, (long long)at);
-    if (v->order) return 0;
+    if (v->order && (!v->order->sorted || n > v->size - at)) return 0;
     const int64_t lo = sluice_fileview_offset(v, at);
     return sluice_pass(why,
                        v->whole ? sluice_set_block(out, lo, n) : sluice_element_cut(out, &v->element, lo, last + 1));
