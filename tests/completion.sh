@@ -22,12 +22,14 @@ complete -p sluice | grep -q '_sluice sluice' || fail 'no completion for sluice'
 
 # ---- All commands and all options, as the help lists them ----
 listed() { sluice "$@" --help | sed -n '/^commands:/,/^$/s/^  \([a-z][a-z-]*\) .*/\1/p' | xargs; }
-commands=$(listed) set_commands=$(listed set) options=0
+commands=$(listed) set_commands=$(listed set) trace_commands=$(listed trace) options=0
 completes "$commands --version --help" sluice ''
 completes "$commands" sluice help ''
 completes "$set_commands" sluice set ''
 completes "$set_commands" sluice set help ''
 completes "$set_commands" sluice help set ''
+completes "$trace_commands" sluice trace ''
+completes "$trace_commands" sluice help trace ''
 check_options() {
     local all
     all=$(sluice "$@" --help | sed -n 's/^  \(--[a-z-]*\).*/\1/p' | xargs)
@@ -37,7 +39,8 @@ check_options() {
         options=$((options + 1))
     done
 }
-for name in $commands; do [[ $name == set || $name == help ]] || check_options $name; done
+for name in $commands; do [[ $name == @(set|trace|help) ]] || check_options $name; done
+for name in $trace_commands; do check_options trace $name; done
 for name in $set_commands; do check_options set $name; done
 [ $(wc -w <<<"$commands") -ge 10 ] && [ $(wc -w <<<"$set_commands") -ge 18 ] && [ $options -ge 100 ] ||
     fail "only $options options of $commands, $set_commands"

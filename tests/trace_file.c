@@ -89,7 +89,7 @@ static void test_round(void) {
  * length bounds. A part of a loop is walked, since a loop may be long. */
 static int read_bytes(const unsigned char *bytes, int64_t n, bool as_part) {
     sluice_trace t;
-    sluice_part part;
+    sluice_author part;
     sluice_reason why = {0};
     unsigned char *fit = test_resize(NULL, (size_t)n + !n);
     memcpy(fit, bytes, (size_t)n);

@@ -1,7 +1,7 @@
 #!/bin/sh
 # check-layers.sh [TREE]: includes point to the left only,
 #
-#     base -> set -> trace -> store -> file -> io -> array -> plan        doors: tool, passion, mpiio, fortran, python
+#     base -> set -> trace -> store -> file -> io -> array -> plan        doors: tool, passion, mpiio, tracer, fortran, python
 #
 # a door may include everything, and only io, array and the doors may include <mpi.h>. A public header belongs to the
 # layer of its name, and those that have none are listed below. Prints each offending line; exit 1 if there is one.
@@ -13,7 +13,7 @@ cd "${1:-$(dirname "$0")/..}"
     BEGIN {
         count = split("base set trace store file io array plan", order)
         for (i = 1; i <= count; i++) level[order[i]] = i
-        split("tool passion mpiio fortran python", doors)
+        split("tool passion mpiio tracer fortran python", doors)
         for (i in doors) level[doors[i]] = count + 1
         public["sluice_version.h"] = public["sluice_error.h"] = "base"
         public["sluice.h"] = public["sluice_mpi.h"] = public["sluice_view.h"] = public["sluice_serve.h"] = "array"

@@ -274,10 +274,12 @@ static int move_dist(sluice_array *a, bool write, const sluice_dist *dist, const
     const sluice_io_part named = {&file, {buf, NULL, 0, 0}}, *part = a->layout ? pieces.part : &named;
     const int n = a->layout ? pieces.n : 1;
     sluice_known known = {part_of, &s, err ? 0 : mark_of(&s)};
+    const int64_t begin = sluice_traced_begin();
     if (a->collective) /* servers do not know what is known */
         err = sluice_all_run(a, write, part, n, a->serving ? NULL : &known, true, err, &why);
     else if (!err)
         err = (write ? sluice_io_write : sluice_io_read)(&a->io, part, n, &why);
+    if (!err) sluice_traced_end(a, write, a->collective != NULL, &named, 1, begin);
     if (!err && !write) sluice_transfer_swap(a, &named, 1);
     sluice_set_free(&file);
     sluice_split_free(&pieces);

@@ -64,6 +64,10 @@ struct sluice_array {
     pthread_mutex_t mutex;
     pthread_cond_t change;
     sluice_request *first, *last; /* not yet carried out, oldest first */
+    struct {
+        int file; /* traced.c: its number in the part of that number, and 1; 0: not known */
+        int64_t part;
+    } traced;
     bool spare_taken;
     sluice_request spare; /* for a collective request that could not be made: it must be there all the same */
 };
@@ -201,6 +205,12 @@ int sluice_split_file(sluice_set *out, const sluice_layout *l, const sluice_set 
 /* transfer.c. Carries the transfer out; on any thread. swap: to this machine's byte order, if need be. */
 int sluice_transfer_run(sluice_request *r);
 void sluice_transfer_swap(const sluice_array *a, const sluice_io_part *part, int n);
+
+/* traced.c. Local. Around a transfer: when it begins, and, if it succeeded, what was moved; of use if a trace is
+ * recorded. n = 0: it took part in a collective call with nothing. */
+bool sluice_traced_on(void);
+int64_t sluice_traced_begin(void);
+void sluice_traced_end(sluice_array *a, bool write, bool together, const sluice_io_part *part, int n, int64_t begin);
 
 /* all.c. Pure. The array as plans see it: of one in subfiles it is their space, which has no slabs. */
 sluice_extent sluice_all_extent(const sluice_array *a);

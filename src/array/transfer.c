@@ -32,10 +32,12 @@ int sluice_transfer_run(sluice_request *r) {
     sluice_array *a = r->array;
     const sluice_io_part *part = a->layout ? r->pieces.part : r->part;
     int n = a->layout ? r->pieces.n : r->n;
+    const int64_t begin = sluice_traced_begin();
     if (r->together)
         r->error = sluice_all_run(a, r->write, part, n, NULL, !r->background, r->error, &r->why);
     else
         r->error = (r->write ? sluice_io_write : sluice_io_read)(&a->io, part, n, &r->why);
+    if (!r->error) sluice_traced_end(a, r->write, r->together, r->part, r->n, begin);
     if (!r->error && !r->write) sluice_transfer_swap(a, r->part, r->n);
     return r->error;
 }

@@ -7,6 +7,7 @@
  */
 #include "io/collective.h"
 #include "io/serve.h"
+#include "io/skew.h"
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -42,6 +43,7 @@ int sluice_collective_open(sluice_collective **out, MPI_Comm comm, const sluice_
     sluice_collective *c = error ? NULL : sluice_mem_alloc(1, sizeof *c);
     if (!error && !c) error = sluice_pass(why, -ENOMEM);
     err = sluice_agree(g, error, why, NULL, 0);
+    if (!err) err = sluice_skew_measure(g, why);
     if (err) {
         sluice_mem_free(c);
         sluice_group_close(g);

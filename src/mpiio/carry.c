@@ -8,6 +8,7 @@
  * A file has no length of its own: writes extend it, and of a read only what lies before its end is moved, and counted.
  */
 #include "mpiio/door.h"
+#include "trace/record.h"
 #include <errno.h>
 #include <string.h>
 
@@ -287,6 +288,18 @@ static const char *way_of(const sluice_counts *before, const sluice_counts *afte
     return "calls";
 }
 
+/* For the trace, if one is recorded: the bytes of the file that were moved. */
+static void record(const sluice_carry *c, int64_t begin) {
+    const int64_t end = sluice_record_now();
+    sluice_door *d = c->door;
+    const sluice_array *a = d->own.array;
+    if (d->traced <= 0 || d->traced_part != sluice_record_part()) {
+        d->traced = sluice_record_file(d->path, a ? a->layout->length : -1) + 1;
+        d->traced_part = sluice_record_part();
+    }
+    sluice_record_access(d->traced - 1, c->write, c->together, &c->file, 0, begin, end);
+}
+
 void sluice_carry_run(sluice_job *j, bool main_thread) {
     sluice_carry *c = (sluice_carry *)j; /* its first member */
     sluice_door *d = c->door;
@@ -294,6 +307,8 @@ void sluice_carry_run(sluice_job *j, bool main_thread) {
     const sluice_counts before = l->io->counts;
     const bool no_map = l->io->no_map;
     const bool packed = d->view.form == SLUICE_EXTERNAL32 || (c->type && !c->type->ascending);
+    const bool traced = sluice_record_on(false);
+    const int64_t begin = traced ? sluice_record_now() : 0;
     hold h;
     if (c->together) d->group->may_poll = main_thread;
     c->error = lock(c, l, &h, c->error);
@@ -302,5 +317,6 @@ void sluice_carry_run(sluice_job *j, bool main_thread) {
     l->io->no_map = no_map;
     c->error = unlock(c, l, &h, c->error);
     if (c->together) d->group->may_poll = true; /* what comes next is on the caller's thread */
+    if (!c->error && traced) record(c, begin);
     if (!c->error && c->file.size) d->last[c->write] = way_of(&before, &l->io->counts);
 }

@@ -226,6 +226,8 @@ struct sluice_door {
     sluice_carry split;
     int64_t from;        /* where the individual pointer stood before it */
     const char *last[2]; /* how data was read and written last */
+    _Atomic int traced;  /* the number of the file in the part of a trace of that number, and 1; 0: not known */
+    _Atomic int64_t traced_part;
 };
 
 /* Collective. */

@@ -31,6 +31,7 @@ static const entry table[] = {
     {"replay", "repeats the accesses of a trace on a file or a container; under mpiexec", &replay_command, NULL},
     {"plan", "says where each byte of a traced file belongs, and what that would gain", &plan_command, NULL},
     {"report", "shows a trace as a page for a browser", &report_command, NULL},
+    {"trace", "records what a program accesses, and shows it", trace_commands, trace_notes},
     {"set", "the algebra of sets: enumerate, map, intersect, project, compare, draw", set_commands, set_notation},
 };
 enum { TABLE = sizeof table / sizeof *table };
@@ -84,6 +85,8 @@ static int enter(const entry *e, int argc, char **argv) {
     char group[32];
     if (!e->notes) return options_run("", e->command, argc, argv);
     snprintf(group, sizeof group, "%s ", e->name);
+    if (argc && argv[0][0] == '-' && !is_help(argv[0]))
+        return options_run(group, e->command, argc, argv); /* the first */
     if (argc && !is_help(argv[0])) return options_run(group, find_in(e, argv[0]), argc - 1, argv + 1);
     if (argc < 2) return help_group(e);
     options_help(group, find_in(e, argv[1]));

@@ -75,6 +75,11 @@ static const struct {
     {'=', "fill", NULL, "replace the contents first, by what is known of every byte, so that reads can be verified"},
     {'?', "against", "FILE", "verify reads against this plain file"},
     {'X', "explain", NULL, "say what it would cost, and do nothing"},
+    {'Y', "trace", "FILE", "record its accesses in a trace, as sluice trace does"},
+    {'I', "files", "PATTERN", "record the system's calls on these files, like '*.dat'; a colon between patterns"},
+    {'J', "darshan", "FILE", "what darshan-dxt-parser printed"},
+    {'U', "csv", "FILE", "lines of process,file,offset,size,R or W,begin and, if it is known, end, in seconds"},
+    {'Q', "process", "N", "of this process only"},
 };
 enum {
     TABLE = sizeof table / sizeof *table,
@@ -99,7 +104,7 @@ void options_help(const char *group, const command *c) {
     if (*c->options) printf("\noptions:\n");
     for (int i = 0; i < TABLE; i++)
         if (strchr(c->options, table[i].letter)) help_option(table[i].name, table[i].value, table[i].help);
-    if (*group) printf("\nHow sets are written: sluice set --help\n");
+    if (!strcmp(group, "set ")) printf("\nHow sets are written: sluice set --help\n");
 }
 
 static int count(const char *what, const char *text, int most) {
@@ -202,6 +207,11 @@ static void set_option(options *o, char letter, const char *value) {
     case '?': o->against = value; break;
     case 'X': o->explain = true; break;
     case 'x': o->clean = true; break;
+    case 'Y': o->trace = value; break;
+    case 'I': o->files = value; break;
+    case 'J': o->darshan = value; break;
+    case 'U': o->csv = value; break;
+    case 'Q': o->process = notation_number("process", value); break;
     case 'b': o->bind = value; break;
     }
 }
@@ -245,7 +255,7 @@ static void finish(options *o, const command *c) {
 const sluice_shape *options_array(const options *o) { return o->shape ? &o->array : NULL; }
 
 int options_run(const char *group, const command *c, int argc, char **argv) {
-    options o = {.width = 64, .from_header = -1, .element = -1, .memory = DEFAULT_MEMORY};
+    options o = {.width = 64, .from_header = -1, .element = -1, .process = -1, .memory = DEFAULT_MEMORY};
     char **argument = argv; /* what is not an option moves to the front */
     int n = 0;
     for (int i = 0; i < argc; i++)

@@ -16,6 +16,7 @@
 
 #include "file/file.h"
 #include "sluice.h"
+#include "trace/trace.h"
 #include <inttypes.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -132,7 +133,9 @@ typedef struct options {
     const char *layout, *targets, *bind, *svg; /* of containers */
     int64_t from_header;                       /* -1: not given */
     int64_t memory;
-    int64_t checksum; /* 0: not given */
+    int64_t checksum;                          /* 0: not given */
+    const char *trace, *files, *darshan, *csv; /* of recording and importing traces */
+    int64_t process;                           /* -1: all */
     bool force, json, iota, clean, scrub, seal;
     bool resume, explain; /* of copies */
     int64_t element;      /* of views; -1: not given */
@@ -162,6 +165,8 @@ const sluice_shape *options_array(const options *o);
 
 extern const command set_commands[]; /* ends with a name of NULL */
 extern const char set_notation[];    /* how sets are written, for help */
+extern const command trace_commands[];
+extern const char trace_notes[];
 extern const command explain_command, plan_command;
 extern const command create_command, info_command, read_command, write_command, cp_command, diff_command, fill_command;
 extern const command check_command, match_command, rm_command, merge_command, relayout_command, run_command;
@@ -169,6 +174,23 @@ extern const command view_command, report_command, replay_command, doctor_comman
 
 /* cp.c. Copies a section (NULL: all) to a new file; a raw one has so long a header. */
 void cp_section(const options *o, sluice_array *from, const char *section, const char *path, int64_t header);
+
+/* run.c. Becomes the program, with a library of ours, by its name, preloaded. */
+_Noreturn void run_program(const char *library, int n, char **argument);
+
+/* trace.c. Runs the program and makes a trace of its accesses: of the system's calls on `files`, or, if that is NULL,
+ * of those that it makes by MPI-IO and Sluice. Returns its status. */
+int trace_program(const char *path, const char *files, bool force, int n, char **argument);
+
+/* trace.c. A line or two about a trace, each with that before it. */
+void trace_summary(FILE *f, const sluice_trace *t, const char *before);
+
+/* show.c. Loads a trace, or ends the program. */
+void trace_load(sluice_trace *t, const char *path);
+int show_run(const options *o, int n, char **argument);
+int csv_run(const options *o, int n, char **argument);
+int stat_run(const options *o, int n, char **argument);
+int import_run(const options *o, int n, char **argument);
 
 /* explain.c. The line about the array of the options, which has so many bytes; contained: in a container, or NULL. */
 void explain_array(const options *o, int64_t bytes, const sluice_manifest *contained);

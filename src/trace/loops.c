@@ -18,6 +18,9 @@
 
 static bool leaf(const sluice_trace_node *f) { return f->span == 1; }
 
+/* Both are at most SLUICE_TRACE_LATEST. */
+static void add_busy(sluice_trace_node *f, int64_t busy) { f->busy = sluice_min(f->busy + busy, SLUICE_TRACE_LATEST); }
+
 static uint64_t mark_of(const sluice_trace_node *f) {
     uint64_t h = SLUICE_MIX;
     for (int64_t i = 0; i < f->span; i++) {
@@ -84,7 +87,8 @@ static bool fold(sluice_loops *l, int k) {
     for (int64_t i = 0; i < span; i++) {
         if (!leaf(&a[i])) continue;
         a[i].shift[a[i].loops++] = b[i].off - a[i].off;
-        a[i].busy += b[i].busy + c[i].busy;
+        add_busy(&a[i], b[i].busy);
+        add_busy(&a[i], c[i].busy);
     }
     memmove(a + 1, a, (size_t)span * sizeof *a);
     *a = (sluice_trace_node){.n = 3, .span = (int32_t)span + 1};
@@ -116,7 +120,7 @@ static void follow(sluice_loops *l) {
 static bool goes_on(sluice_loops *l, const sluice_trace_node *access) {
     sluice_trace_node *f = &l->tree[l->spot.at];
     if (!same_access(f, access) || sluice_spot_off(&l->spot, l->tree) != access->off) return false;
-    f->busy += access->busy;
+    add_busy(f, access->busy);
     sluice_spot_step(&l->spot, l->tree, l->n, true);
     l->tree[l->spot.level[0].node].n = l->spot.level[0].i;
     return true;
@@ -219,6 +223,27 @@ int sluice_loops_append(sluice_loops *l, const sluice_trace_node *access) {
 }
 
 int sluice_loops_finish(sluice_loops *l) { return l->following ? stop(l) : 0; }
+
+int64_t sluice_loops_old(const sluice_loops *l, int64_t keep) {
+    int32_t first = (int32_t)sluice_max(0, l->ntop - 3 * SLUICE_LOOPS_BODY);
+    while (first < l->ntop - 1 && l->n - l->top[first] > keep) first++;
+    return l->ntop ? l->top[first] : l->n;
+}
+
+void sluice_loops_drop(sluice_loops *l, int64_t n) {
+    int32_t gone = 0;
+    if (n == 0) return;
+    while (gone < l->ntop && l->top[gone] < n) gone++;
+    l->ntop -= gone;
+    for (int32_t i = 0; i < l->ntop; i++) {
+        l->top[i] = l->top[i + gone] - n;
+        l->mark[i] = l->mark[i + gone];
+    }
+    l->n -= n;
+    memmove(l->tree, l->tree + n, (size_t)l->n * sizeof *l->tree);
+    l->spot.at -= n;
+    for (int d = 0; d < SLUICE_TRACE_LOOPS; d++) l->spot.level[d].node -= n;
+}
 
 void sluice_loops_free(sluice_loops *l) {
     sluice_mem_free(l->tree);

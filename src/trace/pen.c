@@ -71,6 +71,13 @@ void sluice_pen_file(sluice_pen *p, const sluice_trace_file *f) {
     sluice_pen_end(p);
 }
 
+void sluice_pen_length(sluice_pen *p, int32_t file, int64_t size) {
+    sluice_pen_begin(p, 'L');
+    sluice_pen_number(p, file);
+    sluice_pen_number(p, size + 1);
+    sluice_pen_end(p);
+}
+
 void sluice_pen_shape(sluice_pen *p, const sluice_set *s) {
     sluice_pen_begin(p, 'S');
     const int64_t n = sluice_set_pack(s, NULL, 0);
@@ -88,9 +95,10 @@ void sluice_pen_proc(sluice_pen *p, const sluice_trace_proc *q) {
     sluice_pen_end(p);
 }
 
-void sluice_pen_clock(sluice_pen *p, const sluice_part *part) {
+void sluice_pen_clock(sluice_pen *p, const sluice_author *part) {
     sluice_pen_begin(p, 'C');
     sluice_pen_number(p, part->rank + 1);
+    sluice_pen_number(p, part->nranks + 1);
     sluice_pen_bytes(p, part->boot, sizeof part->boot);
     sluice_pen_signed(p, part->wall);
     sluice_pen_number(p, part->aligned);

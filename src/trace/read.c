@@ -9,13 +9,12 @@
 enum { AHEAD = 1 << 16 };
 
 #define MOST_EVENTS (INT64_C(1) << 60) /* of a process: sums of numbers cannot overflow */
-#define LATEST (INT64_C(1) << 61)      /* times, and sums of times */
 
 /* A trace on its way out of a source. The first thing that is wrong sticks. */
 typedef struct reader {
     sluice_trace *t;
     sluice_source *source;
-    sluice_part *part;
+    sluice_author *part;
     sluice_reason *why;
     int error;
     int64_t chunk, pos, len; /* where the chunk starts in the source; of its payload: what has been read, all */
@@ -175,6 +174,12 @@ static void read_file(reader *r) {
     t->file[t->nfile++] = (sluice_trace_file){copy, size};
 }
 
+static void read_length(reader *r) {
+    const int64_t file = number(r), size = number(r) - 1;
+    if (!r->error && (!r->part || file >= r->t->nfile)) refuse_here(r, "a file that is not there");
+    if (!r->error) r->t->file[file].size = sluice_max(r->t->file[file].size, size);
+}
+
 static void read_shape(reader *r) {
     sluice_trace *t = r->t;
     sluice_set s = SLUICE_SET_EMPTY;
@@ -203,11 +208,12 @@ static void read_proc(reader *r) {
 }
 
 static void read_clock(reader *r) {
-    const int64_t rank = number(r) - 1;
-    if (!r->part || rank >= INT32_MAX) refuse_here(r, "not to be expected here");
+    const int64_t rank = number(r) - 1, nranks = number(r) - 1;
+    if (!r->part || rank >= SLUICE_MERGE_RANKS || nranks > SLUICE_MERGE_RANKS)
+        refuse_here(r, "not to be expected here");
     if (!r->error && r->len - r->pos < SLUICE_SYS_BOOT) refuse_here(r, "a chunk ends too early");
     if (r->error) return;
-    r->part->rank = (int32_t)rank;
+    r->part->rank = (int32_t)rank, r->part->nranks = (int32_t)nranks;
     memcpy(r->part->boot, r->buf + 5 + r->pos, SLUICE_SYS_BOOT);
     r->pos += SLUICE_SYS_BOOT;
     r->part->wall = signed_number(r);
@@ -261,14 +267,14 @@ static void read_access(reader *r, sluice_trace_node *f, int64_t tag, around *a)
     f->busy = number(r);
     for (int d = 0; d < a->depth; d++) f->shift[d] = signed_number(r);
     const int64_t length = tag & 8 ? sluice_set_hi(&t->shape[what]) : what;
-    if (!r->error && (!fits || f->busy > LATEST || !in_range(f, a, length)))
+    if (!r->error && (!fits || f->busy > SLUICE_TRACE_LATEST || !in_range(f, a, length)))
         refuse_here(r, "an access outside of what a file can have");
     a->off = f->off;
 }
 
 static void read_loop(reader *r, sluice_trace_node *f, int64_t at, around *a) {
     const int64_t n = number(r), members = number(r);
-    int64_t times;
+    int64_t times = 0;
     if (r->error) return;
     if (a->depth == SLUICE_TRACE_LOOPS)
         refuse_here(r, "loops too deep in each other");
@@ -324,7 +330,7 @@ static void read_times(reader *r) {
     sluice_mem_free(p->knot);
     p->knot = NULL, p->nknot = 0;
     p->complete = number(r) == 1;
-    p->lost = number(r);
+    p->lost = sluice_min(number(r), MOST_EVENTS);
     p->blur = number(r);
     if (r->error || r->pos == r->len) return;
     p->knot = sluice_mem_alloc((size_t)(r->len - r->pos) / 2 + 2, sizeof *p->knot); /* and one that ends a torn part */
@@ -336,7 +342,8 @@ static void read_times(reader *r) {
     while (!r->error && r->pos < r->len) {
         const int64_t event = number(r), at = number(r);
         if (r->error) break;
-        if (event > MOST_EVENTS - last.event || at > LATEST - last.at || (p->nknot ? event < 1 : event > 0))
+        if (event > MOST_EVENTS - last.event || at > SLUICE_TRACE_LATEST - last.at ||
+            (p->nknot ? event < 1 : event > 0))
             refuse_here(r, "not a time line");
         if (r->error) break;
         last.event += event, last.at += at;
@@ -364,6 +371,7 @@ static void read_chunk(reader *r, int kind) {
     case 'P': read_proc(r); break;
     case 'N': read_nodes(r); break;
     case 'T': read_times(r); break;
+    case 'L': read_length(r); break;
     case 'Z': r->ended = true; break;
     default: refuse(r, r->chunk, "a chunk of unknown kind");
     }
@@ -372,6 +380,7 @@ static void read_chunk(reader *r, int kind) {
 
 /* The time line of a part that breaks off may go on after its last node, or end before it. */
 static void cut_times(reader *r, sluice_trace_proc *p) {
+    if (p->nknot) p->lost += sluice_max(p->knot[p->nknot - 1].event - p->nevents, 0);
     while (p->nknot > 1 && p->knot[p->nknot - 2].event >= p->nevents) p->nknot--;
     if (p->nevents == 0) p->nknot = 0;
     if (p->nevents == 0 || (p->nknot && p->knot[p->nknot - 1].event == p->nevents)) return;
@@ -419,7 +428,7 @@ static void read_magic(reader *r) {
                                  SLUICE_FORM_VERSION);
 }
 
-int sluice_read_source(sluice_trace *t, sluice_source *s, sluice_part *part, sluice_reason *why) {
+int sluice_read_source(sluice_trace *t, sluice_source *s, sluice_author *part, sluice_reason *why) {
     reader r = {.t = t, .source = s, .part = part, .why = why, .node_proc = -1};
     int kind;
     *t = (sluice_trace){0};

@@ -64,7 +64,7 @@ int sluice_trace_save(const sluice_trace *t, const char *path, sluice_reason *wh
     return err;
 }
 
-static int load(sluice_trace *t, const char *path, sluice_part *part, sluice_reason *why) {
+static int load(sluice_trace *t, const char *path, sluice_author *part, sluice_reason *why) {
     sluice_reason inner;
     *t = (sluice_trace){0};
     const int fd = sluice_sys_open(AT_FDCWD, path, O_RDONLY, 0);
@@ -76,7 +76,7 @@ static int load(sluice_trace *t, const char *path, sluice_part *part, sluice_rea
 
 int sluice_trace_load(sluice_trace *t, const char *path, sluice_reason *why) { return load(t, path, NULL, why); }
 
-int sluice_part_load(sluice_trace *t, const char *path, sluice_part *part, sluice_reason *why) {
-    *part = (sluice_part){.rank = -1};
+int sluice_load_part(sluice_trace *t, const char *path, sluice_author *part, sluice_reason *why) {
+    *part = (sluice_author){.rank = -1, .nranks = -1};
     return load(t, path, part, why);
 }

@@ -3,19 +3,6 @@
 #include <errno.h>
 #include <string.h>
 
-/* What making a trace needs beside it: the loops and times of each process, and where to find shapes. */
-typedef struct making {
-    sluice_loops loops;
-    sluice_times times;
-    int64_t end; /* of the last access */
-} making;
-
-struct sluice_maker {
-    making *proc;
-    int32_t *slot; /* shapes by their marks: an open hash table of numbers, -1: none */
-    int32_t nslot, shape_cap, file_cap;
-};
-
 static void free_maker(struct sluice_maker *m, int32_t nproc) {
     for (int32_t i = 0; m && m->proc && i < nproc; i++) {
         sluice_loops_free(&m->proc[i].loops);
@@ -112,6 +99,7 @@ static int32_t *slot_of(const sluice_trace *t, const sluice_set *s, int64_t by) 
 /* Room for one shape more, in a table that is at most half full. */
 static int grow_shapes(sluice_trace *t) {
     struct sluice_maker *m = t->maker;
+    if (m->forgotten > INT32_MAX / 2) return SLUICE_E_OVERFLOW;
     if (t->nshape < m->shape_cap) return 0;
     if (m->shape_cap > INT32_MAX / 8) return SLUICE_E_OVERFLOW;
     const int32_t cap = 2 * m->shape_cap + 16;
@@ -127,30 +115,39 @@ static int grow_shapes(sluice_trace *t) {
     return 0;
 }
 
-/* The number of the shape of s, which starts at `by`; or an error. */
-static int number_of(sluice_trace *t, const sluice_set *s, int64_t by) {
+int sluice_trace_add_shape(sluice_trace *t, const sluice_set *s, int64_t by) {
+    struct sluice_maker *m = t->maker;
     if (s->nnode == 0 || (s->nnode == 1 && s->node[0].n == 1)) return SLUICE_TRACE_BLOCK;
     int err = grow_shapes(t);
     if (err) return err;
     int32_t *slot = slot_of(t, s, by);
-    if (*slot >= 0) return *slot;
+    if (*slot >= 0) return m->forgotten + *slot;
     sluice_set shape = SLUICE_SET_EMPTY;
     if ((err = sluice_set_shift(&shape, s, -by))) return err;
     t->shape[t->nshape] = shape;
-    return *slot = t->nshape++;
+    m->families += shape.nnode;
+    return m->forgotten + (*slot = t->nshape++);
+}
+
+void sluice_trace_forget_shapes(sluice_trace *t) {
+    struct sluice_maker *m = t->maker;
+    for (int32_t i = 0; i < t->nshape; i++) sluice_set_free(&t->shape[i]);
+    memset(m->slot, -1, (size_t)m->nslot * sizeof *m->slot);
+    m->forgotten += t->nshape;
+    t->nshape = 0, m->families = 0;
 }
 
 int sluice_trace_append(sluice_trace *t, const sluice_event *e) {
     const int64_t lo = sluice_set_lo(e->set), hi = sluice_set_hi(e->set);
     int64_t off, end;
     if (!t->maker || e->proc < 0 || e->proc >= t->nproc || e->file < 0 || e->file >= t->nfile || e->begin < 0 ||
-        e->end < e->begin || e->off < 0)
+        e->end < e->begin || e->end > SLUICE_TRACE_LATEST || e->off < 0)
         return SLUICE_E_ARGUMENT;
     if (!sluice_add(e->off, hi, &end) || end == INT64_MAX) return SLUICE_E_OVERFLOW;
     off = e->off + lo;
-    const int shape = number_of(t, e->set, lo);
+    const int shape = sluice_trace_add_shape(t, e->set, lo);
     if (shape < SLUICE_TRACE_BLOCK) return shape;
-    making *p = &t->maker->proc[e->proc];
+    sluice_making *p = &t->maker->proc[e->proc];
     sluice_trace_node access = {.n = 1,
                                 .span = 1,
                                 .file = e->file,
@@ -175,9 +172,9 @@ int sluice_trace_finish(sluice_trace *t) {
         if (err) return err;
     }
     for (int32_t i = 0; i < t->nproc; i++) {
-        making *from = &m->proc[i];
+        sluice_making *from = &m->proc[i];
         sluice_trace_proc *p = &t->proc[i];
-        sluice_times_finish(&from->times, from->end);
+        if (!from->ready) sluice_times_finish(&from->times, from->end);
         p->nevents = from->times.events, p->blur = from->times.blur;
         p->tree = from->loops.tree, p->nnode = from->loops.n;
         p->knot = from->times.knot, p->nknot = from->times.n;

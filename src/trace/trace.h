@@ -35,6 +35,8 @@ enum {
     SLUICE_EVERY_PROCESS = -1,
 };
 
+#define SLUICE_TRACE_LATEST (INT64_C(1) << 61) /* no time, and no sum of times, is later */
+
 /* A loop or an access. */
 typedef struct sluice_trace_node {
     int64_t n;    /* how often the loop goes round, >= 2; 1: an access */
@@ -192,6 +194,10 @@ typedef struct sluice_loops {
     bool following;                   /* the last one is a loop; spot is the access with which it would go on */
     sluice_spot spot;
 } sluice_loops;
+/* How many of the first nodes may go, so that the others can still become loops if these have at most `keep` nodes; and
+ * lets them go. */
+int64_t sluice_loops_old(const sluice_loops *l, int64_t keep);
+void sluice_loops_drop(sluice_loops *l, int64_t n);
 int sluice_loops_append(sluice_loops *l, const sluice_trace_node *access);
 int sluice_loops_finish(sluice_loops *l);
 void sluice_loops_free(sluice_loops *l);
@@ -211,5 +217,25 @@ void sluice_times_finish(sluice_times *t, int64_t end);
 
 /* times.c: when an access began, by the line with the knots; *near is 0 at first, and kept for events that ascend. */
 int64_t sluice_times_at(const sluice_trace_knot *knot, int64_t *near, int64_t event);
+
+/* trace.c: what making a trace needs beside it: the loops and times of each process, and where to find shapes. */
+typedef struct sluice_making {
+    sluice_loops loops;
+    sluice_times times;
+    int64_t end; /* of the last access */
+    bool ready;  /* taken from a trace that was finished */
+} sluice_making;
+struct sluice_maker {
+    sluice_making *proc;
+    int32_t *slot; /* shapes by their marks: an open hash table of numbers, -1: none */
+    int32_t nslot, shape_cap, file_cap;
+    int32_t forgotten; /* shapes that are no longer known: numbers go on after them */
+    int64_t families;  /* in those that are */
+};
+
+/* trace.c: the number of the shape of s, which starts at `by`, SLUICE_TRACE_BLOCK if it is one block; or an error. What
+ * was numbered so far is forgotten, to bound memory. */
+int sluice_trace_add_shape(sluice_trace *t, const sluice_set *s, int64_t by);
+void sluice_trace_forget_shapes(sluice_trace *t);
 
 #endif
