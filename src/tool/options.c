@@ -76,7 +76,7 @@ static const struct {
     {'?', "against", "FILE", "verify reads against this plain file"},
     {'X', "explain", NULL, "say what it would cost, and do nothing"},
     {'Y', "trace", "FILE", "record its accesses in a trace, as sluice trace does"},
-    {'I', "files", "PATTERN", "record the system's calls on these files, like '*.dat'; a colon between patterns"},
+    {'1', "files", "PATTERN", "record the system's calls on these files, like '*.dat'; a colon between patterns"},
     {'J', "darshan", "FILE", "what darshan-dxt-parser printed"},
     {'U', "csv", "FILE", "lines of process,file,offset,size,R or W,begin and, if it is known, end, in seconds"},
     {'Q', "process", "N", "of this process only"},
@@ -208,7 +208,7 @@ static void set_option(options *o, char letter, const char *value) {
     case 'X': o->explain = true; break;
     case 'x': o->clean = true; break;
     case 'Y': o->trace = value; break;
-    case 'I': o->files = value; break;
+    case '1': o->files = value; break;
     case 'J': o->darshan = value; break;
     case 'U': o->csv = value; break;
     case 'Q': o->process = notation_number("process", value); break;

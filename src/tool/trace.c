@@ -116,7 +116,7 @@ const command trace_commands[] = {
      "examples:\n"
      "  sluice trace -o run.trace -- mpiexec -n 4 ./simulation\n"
      "  sluice trace -o run.trace --files '*.dat' -- ./convert in.dat out.dat\n",
-     "OIf", 1, -1, run_run},
+     "O1f", 1, -1, run_run},
     {"show", "TRACE", "Prints a trace as it is kept: files, processes, loops and accesses",
      "\nexample:\n  sluice trace show run.trace\n", "Q", 1, 1, show_run},
     {"csv", "TRACE", "Prints the accesses one by one, a line for each contiguous piece",

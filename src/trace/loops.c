@@ -69,9 +69,13 @@ static void list_top(sluice_loops *l, int64_t at) {
         const int keep = 3 * SLUICE_LOOPS_BODY, drop = l->ntop - keep;
         memmove(l->top, l->top + drop, (size_t)keep * sizeof *l->top);
         memmove(l->mark, l->mark + drop, (size_t)keep * sizeof *l->mark);
+        memmove(l->off, l->off + drop, (size_t)keep * sizeof *l->off);
         l->ntop = keep;
     }
+    const sluice_trace_node *first = &l->tree[at];
+    while (!leaf(first)) first++;
     l->top[l->ntop] = at;
+    l->off[l->ntop] = first->off;
     l->mark[l->ntop++] = mark_of(&l->tree[at]);
 }
 
@@ -100,8 +104,10 @@ static bool fold(sluice_loops *l, int k) {
 
 static bool fold_any(sluice_loops *l) {
     const uint64_t *last = &l->mark[l->ntop - 1];
+    const int64_t *off = &l->off[l->ntop - 1];
     for (int k = 1; k <= SLUICE_LOOPS_BODY && 3 * k <= l->ntop; k++)
-        if (last[0] == last[-k] && last[0] == last[-2 * k] && fold(l, k)) return true;
+        if (last[0] == last[-k] && last[0] == last[-2 * k] && off[0] - off[-k] == off[-k] - off[-2 * k] && fold(l, k))
+            return true;
     return false;
 }
 
@@ -205,9 +211,10 @@ static int stop(sluice_loops *l) {
     return 0;
 }
 
+bool sluice_loops_go_on(sluice_loops *l, const sluice_trace_node *access) { return l->following && goes_on(l, access); }
+
 int sluice_loops_append(sluice_loops *l, const sluice_trace_node *access) {
     if (l->following) {
-        if (goes_on(l, access)) return 0;
         int err = stop(l);
         if (err) return err;
     }
@@ -238,6 +245,7 @@ void sluice_loops_drop(sluice_loops *l, int64_t n) {
     for (int32_t i = 0; i < l->ntop; i++) {
         l->top[i] = l->top[i + gone] - n;
         l->mark[i] = l->mark[i + gone];
+        l->off[i] = l->off[i + gone];
     }
     l->n -= n;
     memmove(l->tree, l->tree + n, (size_t)l->n * sizeof *l->tree);

@@ -20,7 +20,9 @@ static bool failed;           /* or it could not be made */
 static bool skewed;
 static int64_t skew;
 static sluice_recorder recorder;
-static _Thread_local bool inside; /* a signal handler may come while we are */
+/* A signal handler may come while we are. Found fast: the library is there from the start, or this is all that it
+ * needs. */
+static _Thread_local bool inside __attribute__((tls_model("initial-exec")));
 
 /* The child of a fork has no part yet: what it inherited is the parent's. */
 static void in_child(void) {

@@ -148,17 +148,19 @@ int sluice_trace_append(sluice_trace *t, const sluice_event *e) {
     const int shape = sluice_trace_add_shape(t, e->set, lo);
     if (shape < SLUICE_TRACE_BLOCK) return shape;
     sluice_making *p = &t->maker->proc[e->proc];
-    sluice_trace_node access = {.n = 1,
-                                .span = 1,
-                                .file = e->file,
-                                .shape = shape,
-                                .write = e->write,
-                                .collective = e->collective,
-                                .off = e->set->size ? off : 0,
-                                .size = e->set->size,
-                                .busy = e->end - e->begin};
+    sluice_trace_node access; /* what it has of shifts is set only if it is stored: that takes longer than all else */
+    access.n = access.span = 1;
+    access.file = e->file, access.shape = shape;
+    access.write = e->write, access.collective = e->collective;
+    access.loops = 0;
+    access.off = e->set->size ? off : 0;
+    access.size = e->set->size;
+    access.busy = e->end - e->begin;
     int err = sluice_times_reserve(&p->times);
-    if (!err) err = sluice_loops_append(&p->loops, &access);
+    if (!err && !sluice_loops_go_on(&p->loops, &access)) {
+        memset(access.shift, 0, sizeof access.shift);
+        err = sluice_loops_append(&p->loops, &access);
+    }
     if (err) return err;
     sluice_times_append(&p->times, e->begin);
     p->end = sluice_max(p->end, e->end);

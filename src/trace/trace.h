@@ -190,7 +190,8 @@ typedef struct sluice_loops {
     int64_t nscratch, scratch_cap;
     int32_t ntop; /* the last nodes of the outermost level, that may still become part of a loop */
     int64_t top[SLUICE_LOOPS_TOPS];
-    uint64_t mark[SLUICE_LOOPS_TOPS]; /* equal if they look alike */
+    uint64_t mark[SLUICE_LOOPS_TOPS]; /* equal if they look alike, */
+    int64_t off[SLUICE_LOOPS_TOPS];   /* and where the first access of each is */
     bool following;                   /* the last one is a loop; spot is the access with which it would go on */
     sluice_spot spot;
 } sluice_loops;
@@ -198,6 +199,9 @@ typedef struct sluice_loops {
  * lets them go. */
 int64_t sluice_loops_old(const sluice_loops *l, int64_t keep);
 void sluice_loops_drop(sluice_loops *l, int64_t n);
+/* Takes the access in if it is the one with which the loop goes on that is followed; of it, the shifts are not looked
+ * at. Else it is appended. */
+bool sluice_loops_go_on(sluice_loops *l, const sluice_trace_node *access);
 int sluice_loops_append(sluice_loops *l, const sluice_trace_node *access);
 int sluice_loops_finish(sluice_loops *l);
 void sluice_loops_free(sluice_loops *l);
