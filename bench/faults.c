@@ -1,5 +1,6 @@
 /* faults.c: what collective calls do when one system call of one process fails: Sluice beside MPI_File_* of the MPI
- * that the bench was built with. Prints a table for docs/FAULTS.md.
+ * that the bench was built with, and the same calls with Sluice's door preloaded. Prints a table for docs/FAULTS.md.
+ * Usage: faults [PROCESSES [LIBRARY]]
  *
  * Every case is an mpiexec of its own (MPIEXEC=... names another command), since it may hang: it has 20 seconds. The
  * processes share a matrix by columns; first they make the call as it should be, count their system calls on the file,
@@ -7,21 +8,26 @@
  * in the middle of that rank's fails once. Everyone leaves a note of what it got. Then once more without a fault.
  *
  * The fault is the same for all libraries: pread, pwrite, preadv, pwritev, aio_read and aio_write of this program come
- * before those of the C library. The full disk is a real one, a small tmpfs; making it takes root.
+ * before those of the C library, and there is no io_uring, which would go past them. The full disk is a real one, a
+ * small tmpfs; making it takes root.
  */
 #include "sluice_mpi.h"
 #include <aio.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mount.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
@@ -92,6 +98,19 @@ static int asynchronous(struct aiocb *c, bool write) {
 int aio_read(struct aiocb *c) { return asynchronous(c, false); }
 int aio_write(struct aiocb *c) { return asynchronous(c, true); }
 
+/* As on a system that has none. */
+static void without_uring(void) {
+    struct sock_filter code[] = {
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_io_uring_setup, 0, 1),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | ENOSYS),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+    };
+    struct sock_fprog program = {sizeof code / sizeof *code, code};
+    prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+    prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program);
+}
+
 /* ---- Cases ------------------------------------------------------------------------------------------------------ */
 
 typedef struct trouble {
@@ -141,6 +160,7 @@ typedef struct library {
     const char *name;
     int (*open)(void);
     int (*move)(bool write, unsigned char *buf);
+    bool door; /* with the door preloaded */
 } library;
 static char text[300];
 
@@ -167,12 +187,11 @@ static int move_sluice(bool write, unsigned char *buf) {
 
 static MPI_File file;
 
-/* All processes may be aggregators, with buffers as small as Sluice's. */
+/* All processes may be aggregators, with buffers as small as Sluice's, and no mapping in place of system calls. */
 static int open_mpi(void) {
-    static const char *const hint[][2] = {{"romio_cb_write", "enable"},
-                                          {"romio_cb_read", "enable"},
-                                          {"cb_config_list", "*:*"},
-                                          {"cb_buffer_size", "32768"}};
+    static const char *const hint[][2] = {{"romio_cb_write", "enable"}, {"romio_cb_read", "enable"},
+                                          {"romio_ds_write", "enable"}, {"romio_ds_read", "enable"},
+                                          {"cb_config_list", "*:*"},    {"cb_buffer_size", "32768"}};
     MPI_Info info;
     MPI_Datatype columns;
     char n[20];
@@ -207,7 +226,10 @@ static int move_mpi(bool write, unsigned char *buf) {
     return 0;
 }
 
-static const library libraries[] = {{"Sluice", open_sluice, move_sluice}, {"MPI_File", open_mpi, move_mpi}};
+enum { SLUICE, HOST, DOOR };
+static const library libraries[] = {{"Sluice", open_sluice, move_sluice, false},
+                                    {"MPI_File", open_mpi, move_mpi, false},
+                                    {"MPI_File through the door", open_mpi, move_mpi, true}};
 
 /* ---- A process of a case ---------------------------------------------------------------------------------------- */
 
@@ -253,6 +275,7 @@ static int child(const library *l, const trouble *t) {
     unsigned char *buf = malloc(SIZE);
     struct stat st;
     int calls, all[MAX_RANKS], victim = -1;
+    without_uring();
     MPI_Init(NULL, NULL);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
@@ -299,7 +322,8 @@ static int child(const library *l, const trouble *t) {
 
 /* ---- The table -------------------------------------------------------------------------------------------------- */
 
-static bool ended; /* the case did so by itself */
+static bool ended;       /* the case did so by itself */
+static const char *only; /* this library, if given */
 
 static const char *read_note(const char *name, int r, char *out, size_t cap) {
     char where[300];
@@ -352,6 +376,7 @@ static bool run(char *const *argv) {
 }
 
 static void one_case(char *self, int l, const char *io, int t, int procs) {
+    if (only && strcmp(only, libraries[l].name)) return;
     char line[500], number[20], which[20], trouble_number[20], got[600], again[300], file_note[100], *argv[40];
     const char *given = getenv("MPIEXEC");
     char version[MPI_MAX_LIBRARY_VERSION_STRING];
@@ -372,7 +397,10 @@ static void one_case(char *self, int l, const char *io, int t, int procs) {
     snprintf(number, sizeof number, "%d", procs);
     snprintf(which, sizeof which, "%d", l);
     snprintf(trouble_number, sizeof trouble_number, "%d", t);
-    char *rest[] = {processes, number, self, as_child, which, trouble_number, folder, path, NULL};
+    static char environment[] = "env", preload[] = "LD_PRELOAD=" BENCH_DOOR, nothing[] = "LD_PRELOAD=";
+    char *rest[] = {processes, number,   environment, libraries[l].door ? preload : nothing,
+                    self,      as_child, which,       trouble_number,
+                    folder,    path,     NULL};
     memcpy(argv + n, rest, sizeof rest);
     ended = run(argv);
     char victim[300];
@@ -394,6 +422,7 @@ int main(int argc, char **argv) {
         return child(&libraries[atoi(argv[2])], &troubles[atoi(argv[3])]);
     }
     int procs = argc > 1 ? atoi(argv[1]) : 4, len;
+    only = argc > 2 ? argv[2] : NULL;
     char version[MPI_MAX_LIBRARY_VERSION_STRING], disk[230];
     MPI_Get_library_version(version, &len);
     version[strcspn(version, "\n,")] = 0;
@@ -412,9 +441,10 @@ int main(int argc, char **argv) {
     for (int t = 0; t < NTROUBLES; t++) {
         if (troubles[t].full && !small) continue;
         snprintf(path, sizeof path, "%s/file", troubles[t].full ? disk : folder);
-        one_case(argv[0], 0, NULL, t, procs);
-        one_case(argv[0], 1, strstr(version, "Open MPI") ? "ompio" : NULL, t, procs);
-        if (strstr(version, "Open MPI")) one_case(argv[0], 1, "romio321", t, procs);
+        one_case(argv[0], SLUICE, NULL, t, procs);
+        one_case(argv[0], DOOR, NULL, t, procs);
+        one_case(argv[0], HOST, strstr(version, "Open MPI") ? "ompio" : NULL, t, procs);
+        if (strstr(version, "Open MPI")) one_case(argv[0], HOST, "romio321", t, procs);
         unlink(path);
     }
     if (small) umount(disk);

@@ -90,6 +90,11 @@ static MPI_Datatype t_resized(void) {
     MPI_Type_create_resized(MPI_INT, 0, 12, &t);
     return t;
 }
+static MPI_Datatype t_shifted(void) { /* no gaps, but not from its displacement on */
+    MPI_Datatype t;
+    MPI_Type_create_hindexed(1, (int[]){3}, (MPI_Aint[]){8}, MPI_INT, &t);
+    return t;
+}
 static MPI_Datatype nest(MPI_Datatype inner, int n, int apart) {
     MPI_Datatype t;
     MPI_Type_create_hvector(n, 1, apart, inner, &t);
@@ -165,6 +170,7 @@ static const struct kind {
     {"resized", t_resized, 0},
     {"nested vectors", t_nested, 0},
     {"subarray in struct", t_nested_struct, 0},
+    {"shifted", t_shifted, 0},
     {"f90_integer", t_f90, 0},
     {"f90_real", t_f90_real, 0},
     {"negative stride", t_backwards, 1},
@@ -299,7 +305,7 @@ static void as_memory(void) {
         describe(&mine, &kinds[i]);
         for (int all = 0; all < 2; all++) {
             snprintf(what, sizeof what, "memory %s%s", kinds[i].name, all ? ", collective" : "");
-            one(&plain, &plain, &mine, i < 22 || i > 23 ? COPIES : 1, all, what);
+            one(&plain, &plain, &mine, i < 23 || i > 24 ? COPIES : 1, all, what);
         }
         forget(&mine);
     }

@@ -200,8 +200,12 @@ static void open_file(job *j, int door) {
 
 void open_movers(job *j) {
     open_arrays(j);
-    MPI_Type_contiguous((int)j->field->elem, MPI_BYTE, &j->elem);
-    MPI_Type_commit(&j->elem);
+    if (j->field->elem == 4) {
+        j->elem = MPI_FLOAT;
+    } else {
+        MPI_Type_contiguous((int)j->field->elem, MPI_BYTE, &j->elem);
+        MPI_Type_commit(&j->elem);
+    }
     if (!mpi_io[0].open) find_host();
     for (int i = 0; i <= j->board->door; i++) open_file(j, i);
 }
@@ -220,5 +224,5 @@ void check_in(job *j) {
 void close_movers(job *j) {
     for (int w = 0; w < WAYS; w++) bench_must(sluice_close(j->array[w]), "closing");
     for (int i = 0; i <= j->board->door; i++) mpi_io[i].close(&j->file[i]);
-    MPI_Type_free(&j->elem);
+    if (j->elem != MPI_FLOAT) MPI_Type_free(&j->elem);
 }

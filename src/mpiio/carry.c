@@ -30,13 +30,34 @@ static int check_mode(sluice_carry *c) {
     return 0;
 }
 
+/* What a datatype is; of most calls it is one of the same few. */
+static int describe(sluice_carry *c, MPI_Datatype type, sluice_reason *why) {
+    sluice_door *d = c->door;
+    int i = 0, err = 0;
+    pthread_mutex_lock(&d->mutex);
+    while (i < SLUICE_KNOWN && d->known[i].typed && d->known[i].type != type) i++;
+    const bool room = i < SLUICE_KNOWN;
+    if (room && d->known[i].typed) {
+        c->type = d->known[i].typed;
+        c->lent = true;
+    } else {
+        err = sluice_typed_make(type, &c->type, why);
+    }
+    if (!err && room && !c->lent && sluice_fileview_predefined(type)) {
+        d->known[i] = (struct sluice_met){type, c->type};
+        c->lent = true;
+    }
+    pthread_mutex_unlock(&d->mutex);
+    return err;
+}
+
 static int measure(sluice_carry *c, MPI_Datatype type) {
     const sluice_fileview *v = &c->door->view;
     sluice_reason detail;
     if (c->count < 0)
         return sluice_refuse(&c->why, sluice_class_error(MPI_ERR_COUNT), -1, "%s %s: %lld elements", verb_of(c),
                              name_of(c), (long long)c->count);
-    int err = sluice_typed_make(type, &c->type, &detail);
+    int err = describe(c, type, &detail);
     if (err)
         return sluice_refuse(&c->why, err == -ENOMEM ? err : sluice_class_error(MPI_ERR_TYPE), -1, "%s %s: %.100s",
                              verb_of(c), name_of(c), detail.text);
@@ -82,7 +103,7 @@ void sluice_carry_place(sluice_carry *c, int64_t at) {
 }
 
 void sluice_carry_free(sluice_carry *c) {
-    sluice_typed_free(c->type);
+    if (!c->lent) sluice_typed_free(c->type);
     sluice_set_free(&c->file);
     sluice_set_free(&c->mem);
     c->type = NULL;

@@ -113,6 +113,7 @@ static int close_everywhere(sluice_door *d, sluice_reason *why) {
 }
 
 static void free_door(sluice_door *d) {
+    for (int i = 0; i < SLUICE_KNOWN; i++) sluice_typed_free(d->known[i].typed);
     sluice_collective_close(d->collective);
     pthread_mutex_destroy(&d->mutex);
     sluice_fileview_free(&d->view);

@@ -140,6 +140,9 @@ int sluice_fileview_make(sluice_fileview *v, bool writable, int64_t disp, MPI_Da
                          const char *datarep, sluice_reason *why);
 void sluice_fileview_free(sluice_fileview *v);
 
+/* Local. Whether a datatype is predefined, so that its handle means the same for ever. */
+bool sluice_fileview_predefined(MPI_Datatype type);
+
 /* Local. A datatype that the caller of MPI_File_get_view may free: predefined, or a copy. */
 MPI_Datatype sluice_fileview_lend(MPI_Datatype type);
 
@@ -192,6 +195,7 @@ typedef struct sluice_carry {
     bool write, together;
     bool twice;         /* bytes of the file may come more than once: read only */
     sluice_typed *type; /* of the memory */
+    bool lent;          /* it is one that the door keeps */
     unsigned char *buf;
     int64_t count;
     int64_t at;     /* byte of the view */
@@ -205,6 +209,8 @@ typedef struct sluice_carry {
 } sluice_carry;
 
 /* ---- door.c: open files ---- */
+
+enum { SLUICE_KNOWN = 4 };
 
 struct sluice_door {
     int slot; /* handle.c */
@@ -228,6 +234,10 @@ struct sluice_door {
     const char *last[2]; /* how data was read and written last */
     _Atomic int traced;  /* the number of the file in the part of a trace of that number, and 1; 0: not known */
     _Atomic int64_t traced_part;
+    struct sluice_met {
+        MPI_Datatype type;
+        sluice_typed *typed;
+    } known[SLUICE_KNOWN]; /* predefined datatypes that were used, the first ones; they stay until the file is closed */
 };
 
 /* Collective. */

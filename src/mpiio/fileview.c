@@ -61,7 +61,7 @@ static int form_of(const char *name, sluice_form *form, sluice_reason *why) {
 
 /* ---- Datatypes ----------------------------------------------------------------------------------------------- */
 
-static bool predefined(MPI_Datatype type) {
+bool sluice_fileview_predefined(MPI_Datatype type) {
     int i, a, t, combiner;
     MPI_Type_get_envelope(type, &i, &a, &t, &combiner);
     return combiner == MPI_COMBINER_NAMED || combiner == MPI_COMBINER_F90_REAL ||
@@ -70,12 +70,12 @@ static bool predefined(MPI_Datatype type) {
 
 MPI_Datatype sluice_fileview_lend(MPI_Datatype type) {
     MPI_Datatype copy = type;
-    if (!predefined(type)) MPI_Type_dup(type, &copy);
+    if (!sluice_fileview_predefined(type)) MPI_Type_dup(type, &copy);
     return copy;
 }
 
 static void give_back(MPI_Datatype *type) {
-    if (*type != MPI_DATATYPE_NULL && !predefined(*type)) MPI_Type_free(type);
+    if (*type != MPI_DATATYPE_NULL && !sluice_fileview_predefined(*type)) MPI_Type_free(type);
 }
 
 static int64_t size_in(const sluice_typed *t, sluice_form form) {

@@ -142,12 +142,13 @@ static void consider(choice *best, const sluice_shop *shop, const sluice_node *p
 }
 
 /* Tries the short groups. Where the second piece does not come again as far from the first, which is seldom if nothing
- * repeats, there is nothing to compare. */
+ * repeats, there is nothing to compare. Where r single pieces are a row, a group of less than r ends where the row
+ * ends: to go on, what comes next would have to be like a piece of the row. */
 static void consider_short(choice *best, const sluice_shop *shop, const sluice_node *p, const sluice_node *end) {
     if (end - p < 3) return; /* a group of one must come three times, one of two needs four pieces */
     const int64_t apart = p[1].off - p->off;
     for (int64_t g = 1; g <= SHORT && 2 * g <= end - p; g++)
-        if (p[g + 1].off - p[g].off == apart) consider(best, shop, p, end, g);
+        if (p[g + 1].off - p[g].off == apart && (best->group > 1 || best->times <= g)) consider(best, shop, p, end, g);
 }
 
 static void consider_long(choice *best, const sluice_shop *shop, const sluice_node *p, const finder *x, int64_t i) {
