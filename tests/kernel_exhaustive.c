@@ -162,6 +162,18 @@ int main(void) {
             check_groups(len, 1, 1, odd, packed, 1, 0);
             check_groups(len, 1, 1, odd, odd, 1, 1);
         }
+    /* Long blocks: around the lengths from which the destination's place behind the source counts, and all places. */
+    for (int64_t len = 2040; len <= 2112; len += len == 2056 ? 40 : 1)
+        for (int swhere = 0; swhere < 4; swhere++)
+            for (int dwhere = 0; dwhere < 40; dwhere++) {
+                check(len, len, len, 1, dwhere, swhere);
+                check(len, len, len + 8, 2, dwhere, swhere);
+                check(len, len, len, 4, dwhere, swhere);
+            }
+    for (int dwhere = 0; dwhere < 40; dwhere++) {
+        check(9001, 9001, 9216, 3, dwhere, dwhere % 3);
+        check(12288, 16384, 12288, 3, dwhere, 2);
+    }
     check(5000, 5000, 7000, 3, 1, 1);
     check(60000, 60000, 60000, 1, 0, 1);
     printf("%ld shapes\n", cases);

@@ -11,7 +11,7 @@
  *                   the block; the next one
  *                   overwrites what is too much
  *   17 ... 256      moves of 16 bytes and a last one of 4, 8 or 16 that overlaps the one before
- *   longer          memcpy
+ *   longer          memcpy, or back from the end where that is in trouble (run)
  *
  * Which shapes get a loop of their own was decided by measuring (bench/set.c). Loops are unrolled here, by hand, and
  * compiled without vectorising and unrolling, so that they are equally fast with each compiler.
@@ -149,6 +149,33 @@ ALWAYS void moves(SIDES, int64_t len, int64_t n, int count, int64_t last) {
     }
 }
 
+/* ---- Long blocks ----------------------------------------------------------------------------------------------- */
+
+/* From the end to the start. A move of the loop loads what lies below the stores before it, so that no load seems to
+ * need what was stored just now. */
+static __attribute__((noinline)) void run_back(byte *restrict dst, const byte *restrict src, size_t len) {
+    for (; len > LINE; len -= LINE) {
+        memcpy(dst + len - LINE, src + len - LINE, LINE);
+        OPAQUE(len);
+    }
+    memcpy(dst, src, len);
+}
+
+/* Where the destination lies a few bytes behind the source, modulo the size of a page, memcpy can be ten times slower
+ * than elsewhere: for what is too long for its loops it uses the processor's string move, which then waits for itself
+ * (AMD Zen, 4 KiB ... 512 KiB, less than 32 bytes). That is no rare case, but that of every large buffer from malloc,
+ * which begins 16 bytes into a page, and a mapped file. */
+ALWAYS void run(byte *restrict dst, const byte *restrict src, size_t len) {
+    enum { PAGE = 4096, BEHIND = 32, LEAST = 2048, MOST = 1 << 20 };
+    const uintptr_t behind = ((uintptr_t)dst - (uintptr_t)src) % PAGE;
+    if (behind - 1 < BEHIND - 1 && len >= LEAST && len < MOST)
+        run_back(dst, src, len);
+    else
+        memcpy(dst, src, len);
+}
+
+void sluice_kernel_run(unsigned char *dst, const unsigned char *src, int64_t len) { run(dst, src, (size_t)len); }
+
 /* Before each block fetches the beginning of the next: the hardware sees a new stream only after some misses. More of
  * the destination, which is the slower side; twice as much for blocks of a page and more.
  * Not inlined into a loop over groups, so that what is needed between two calls of memcpy stays in registers: a load
@@ -164,13 +191,13 @@ static __attribute__((noinline)) void by_call(SIDES, size_t len, int64_t n) {
         fetch(src, 0), fetch(src, LINE);
         fetch4(dst, 0), fetch4(dst, 4 * LINE);
         if (len >= 4096) fetch4(dst, 8 * LINE), fetch4(dst, 12 * LINE);
-        memcpy(to, from, len);
+        run(to, from, len);
     }
-    if (n > 0) memcpy(dst, src, len);
+    if (n > 0) run(dst, src, len);
 }
 
 ALWAYS void by_plain_call(SIDES, size_t len, int64_t n) {
-    for (; n > 0; n--, dst += dstep, src += sstep) memcpy(dst, src, len);
+    for (; n > 0; n--, dst += dstep, src += sstep) run(dst, src, len);
 }
 
 /* ---- Kernels: the loops above within one over the groups ------------------------------------------------------- */
@@ -238,7 +265,7 @@ KERNEL(spread64, any(dst, dstep, src, 64, 64, n, 0))
 COUNTS(MOVES)
 KERNEL(calls, by_call(dst, dstep, src, sstep, (size_t)len, n))
 KERNEL(longer, by_plain_call(dst, dstep, src, sstep, (size_t)len, n))
-KERNEL(whole, memcpy(dst, src, (size_t)(len *n)))
+KERNEL(whole, run(dst, src, (size_t)(len *n)))
 
 /* ---- Which ----------------------------------------------------------------------------------------------------- */
 

@@ -21,6 +21,9 @@ typedef struct sluice_blocks {
  * a few bytes apart. */
 void sluice_kernel_copy(unsigned char *dst, const unsigned char *src, const sluice_blocks *c);
 
+/* Copies len bytes, len >= 0, as memcpy does, and as fast wherever the two lie in their pages. */
+void sluice_kernel_run(unsigned char *dst, const unsigned char *src, int64_t len);
+
 /* A loop for some shapes; what it needs beside the above is said where it is chosen. */
 typedef void sluice_kernel(unsigned char *restrict dst, const unsigned char *restrict src, const sluice_blocks *c);
 

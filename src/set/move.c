@@ -17,7 +17,6 @@
  */
 #include "set/kernel.h"
 #include "set/set.h"
-#include <string.h>
 
 /* ---- One side packed ----------------------------------------------------------------------------------------- */
 
@@ -312,6 +311,6 @@ int64_t sluice_move(const sluice_side *dst, const sluice_side *src, int64_t n) {
     else if (dst->set)
         move_packed(dst->set, dst->base, dst->origin, first(src), dst->from, dst->from + n, false);
     else
-        memcpy(first(dst), first(src), (size_t)n);
+        sluice_kernel_run(first(dst), first(src), n);
     return n;
 }
