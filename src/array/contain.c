@@ -209,7 +209,8 @@ int sluice_contain_lengthen(sluice_array *a, const sluice_resizing *r, sluice_re
 
 int sluice_contain_publish(sluice_array *a, const sluice_resizing *r, bool *done, sluice_reason *why) {
     const sluice_container *c = a->container;
-    return sluice_errmsg_name("resize", c->path, sluice_folder_write(r->next, c->folder, done, c->path, why), why);
+    return sluice_errmsg_name("resize", c->path,
+                              sluice_folder_write(r->next, c->folder, SLUICE_MANIFEST_NAME, done, c->path, why), why);
 }
 
 /* If this fails, subfiles are longer than they need be, which does no harm. */

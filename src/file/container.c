@@ -29,6 +29,9 @@ static char *copy(const char *text) {
     return p ? strcpy(p, text) : NULL;
 }
 
+/* A container that is being made is a folder beside its place, with its uuid behind this. */
+#define MAKING ".sluice-"
+
 /* A path as the folder around it, opened, and a name in it. */
 typedef struct spot {
     int around;
@@ -65,20 +68,30 @@ static int drop_owners(const sluice_manifest *m, const int *target, int own, con
 
 /* ---- Creating ---- */
 
-/* Fills a new folder. What was made is taken away again if something fails. */
+/* The manifest gets its name: from now on it is one of an array. */
+static int name_manifest(int folder, const char *path, sluice_reason *why) {
+    int error = sluice_sys_rename(folder, SLUICE_DELETED_NAME, SLUICE_MANIFEST_NAME);
+    if (error) return refuse(why, error, "write the manifest of", path);
+    error = sluice_sys_sync(folder);
+    if (!error) return 0;
+    (void)sluice_sys_unlink(folder, SLUICE_MANIFEST_NAME);
+    return refuse(why, error, "sync the manifest of", path);
+}
+
+/* Fills a new folder. What was made is taken away again if something fails. If that cannot be done, after a kill, it is
+ * a container that is half deleted, for the manifest says from the start where its files are. */
 static int fill(int folder, const sluice_manifest *m, const char *path, const char *bindings, sluice_some some,
                 sluice_reason *why) {
     int *target = NULL;
-    bool renamed = false;
+    bool noted = false;
     int error = sluice_folder_some(&target, m, folder, bindings, some, why);
     if (error) return error;
-    error = sluice_owner_claim(m, target, folder, path, why);
+    error = sluice_folder_write(m, folder, SLUICE_DELETED_NAME, &noted, path, why);
+    if (!error) error = sluice_owner_claim(m, target, folder, path, why);
     if (!error) error = sluice_folder_make(m, target, false, why);
-    if (!error && (error = sluice_folder_write(m, folder, &renamed, path, why))) {
-        (void)sluice_folder_remove(m, target);
-        if (renamed) (void)sluice_sys_unlink(folder, SLUICE_MANIFEST_NAME);
-    }
+    if (!error && (error = name_manifest(folder, path, why))) (void)sluice_folder_remove(m, target);
     if (error) (void)drop_owners(m, target, folder, NULL);
+    if (error && noted) (void)sluice_sys_unlink(folder, SLUICE_DELETED_NAME);
     sluice_folder_close(target, m, folder);
     return error;
 }
@@ -103,7 +116,7 @@ int sluice_container_create_some(const char *path, const sluice_manifest *m, con
     struct stat st;
     int error = find_spot(&s, "create", path, why);
     if (error) return error;
-    snprintf(beside, sizeof beside, ".sluice-%.32s", m->uuid);
+    snprintf(beside, sizeof beside, MAKING "%.32s", m->uuid);
     error = fstatat(s.around, s.name, &st, AT_SYMLINK_NOFOLLOW) ? sluice_sys_mkdir(s.around, beside) : -EEXIST;
     if (error) {
         close(s.around);
@@ -297,7 +310,7 @@ int sluice_container_switch(sluice_container *c, const sluice_manifest *next, bo
     *done = false;
     if (!error) error = sluice_folder_targets(&target, c->manifest, c->folder, c->bindings, why);
     if (error) return error;
-    error = sluice_folder_write(next, c->folder, done, c->path, why);
+    error = sluice_folder_write(next, c->folder, SLUICE_MANIFEST_NAME, done, c->path, why);
     if (!error) remove_before(c, c->manifest, next, target); /* else a crash might bring the old manifest back */
     sluice_folder_close(target, c->manifest, c->folder);
     return error;
@@ -355,12 +368,14 @@ int sluice_container_clean(sluice_container *c, bool remove, sluice_leftover *ea
 /* What is left to remove. */
 typedef enum remains { WHOLE, HALF, SHELL } remains; /* HALF: without a manifest; SHELL: nothing but the folder */
 
-/* Whether there is nothing in a folder, or nothing but a lock: what is left of a container when its removal stops just
- * before the end. Folders of other names are not ours to remove. */
+/* Whether there is nothing in a folder, or nothing but a lock and what was to be a manifest: what is left of a
+ * container when its removal stops just before the end, or its making just after the start. Folders of other names are
+ * not ours to remove. */
 static bool is_shell(int folder, const char *name) {
-    const size_t len = strlen(name), end = sizeof SLUICE_SUFFIX - 1;
+    const size_t len = strlen(name), end = sizeof SLUICE_SUFFIX - 1, start = sizeof MAKING - 1;
+    const bool making = len == start + 32 && !strncmp(name, MAKING, start);
     bool other = false;
-    if (len <= end || strcmp(name + len - end, SLUICE_SUFFIX) != 0) return false;
+    if (!making && (len <= end || strcmp(name + len - end, SLUICE_SUFFIX) != 0)) return false;
     const int again = sluice_sys_open(folder, ".", O_RDONLY | O_DIRECTORY, 0);
     DIR *d = again < 0 ? NULL : fdopendir(again);
     if (!d) {
@@ -368,8 +383,8 @@ static bool is_shell(int folder, const char *name) {
         return false;
     }
     for (const struct dirent *e; (e = readdir(d));)
-        other |=
-            strcmp(e->d_name, SLUICE_CLAIM_NAME) != 0 && strcmp(e->d_name, ".") != 0 && strcmp(e->d_name, "..") != 0;
+        other |= strcmp(e->d_name, SLUICE_CLAIM_NAME) != 0 && strcmp(e->d_name, ".") != 0 &&
+                 strcmp(e->d_name, "..") != 0 && !(making && !strcmp(e->d_name, SLUICE_NEXT_NAME));
     closedir(d);
     return !other;
 }
@@ -430,7 +445,8 @@ static int remove_array(remains what, int folder, const char *path, const char *
 
 /* The lock goes last but one. */
 static int remove_folder(const spot *s, int folder, const char *path, sluice_reason *why) {
-    int error = sluice_claim_drop(folder);
+    int error = sluice_sys_unlink(folder, SLUICE_NEXT_NAME);
+    if (!error || error == -ENOENT) error = sluice_claim_drop(folder);
     if (!error) error = sluice_sys_rmdir(s->around, s->name);
     if (!error) error = sluice_sys_sync(s->around);
     if (error == -ENOTEMPTY)
@@ -442,7 +458,7 @@ static int remove_folder(const spot *s, int folder, const char *path, sluice_rea
 /* whole: also what is no remains. */
 static int delete (const char *path, const char *bindings, sluice_some some, bool whole, sluice_reason *why) {
     spot s;
-    remains what;
+    remains what = WHOLE;
     int error = find_spot(&s, "delete", path, why);
     if (error) return error;
     const int folder = sluice_sys_open(s.around, s.name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW, 0);

@@ -288,13 +288,14 @@ int sluice_folder_members(sluice_store ***out, const sluice_manifest *m, const s
                           sluice_reason *why);
 int sluice_folder_release(sluice_store **member, int n);
 
-/* folder.c. Local. The manifest in a folder: read; written beside, synced, renamed over the one that is there, and the
+/* folder.c. Local. The manifest in a folder: read; written beside, synced, renamed over what has the name, and the
  * folder synced. *renamed says whether it came to that, also on failure. -ENOENT: there is none. */
 #define SLUICE_MANIFEST_NAME "manifest.json"
 #define SLUICE_NEXT_NAME SLUICE_MANIFEST_NAME ".new"
-#define SLUICE_DELETED_NAME SLUICE_MANIFEST_NAME ".deleted" /* while the container is being removed */
+#define SLUICE_DELETED_NAME SLUICE_MANIFEST_NAME ".deleted" /* while the container is being removed, or made */
 int sluice_folder_read(sluice_manifest **out, int folder, const char *name, const char *path, sluice_reason *why);
-int sluice_folder_write(const sluice_manifest *m, int folder, bool *renamed, const char *path, sluice_reason *why);
+int sluice_folder_write(const sluice_manifest *m, int folder, const char *name, bool *renamed, const char *path,
+                        sluice_reason *why);
 
 /* owner.c. Local. Whose the subfiles on targets other than `own`, the folder of a container, are. check, of one target:
  * 1: that container's; 0: no one has claimed them; -EPERM: another's, of which this is a copy. claim makes them its own

@@ -2,7 +2,7 @@
  *
  *     name.sluice/manifest.json           what there is
  *                 manifest.json.new       the next one, until it takes the place of the first
- *                 manifest.json.deleted   that of a container which is being deleted
+ *                 manifest.json.deleted   that of a container which is being deleted, or made
  *                 1.0  1.1  1.2           subfiles: generation and number
  *                 1.0.sum  1.1.sum ...    their checksums, if they have some
  *                 lock                    who writes (claim.c)
@@ -283,7 +283,8 @@ int sluice_folder_read(sluice_manifest **out, int folder, const char *name, cons
     return error ? sluice_refuse(why, error, inner.pos, "open %s: %.120s", label.text, inner.text) : 0;
 }
 
-int sluice_folder_write(const sluice_manifest *m, int folder, bool *renamed, const char *path, sluice_reason *why) {
+int sluice_folder_write(const sluice_manifest *m, int folder, const char *name, bool *renamed, const char *path,
+                        sluice_reason *why) {
     char *text = NULL;
     int64_t len = 0;
     *renamed = false;
@@ -297,7 +298,7 @@ int sluice_folder_write(const sluice_manifest *m, int folder, bool *renamed, con
         error = write_all(fd, text, len);
         if (!error) error = sluice_sys_sync(fd);
         close(fd);
-        if (!error) error = sluice_sys_rename(folder, next, SLUICE_MANIFEST_NAME);
+        if (!error) error = sluice_sys_rename(folder, next, name);
         *renamed = !error;
         if (error) (void)sluice_sys_unlink(folder, next);
         if (!error) error = sluice_sys_sync(folder);
