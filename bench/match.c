@@ -2,8 +2,8 @@
  * does a layout cost, or gain, beside one plain file? And what is gained by the layout that matches?
  *
  * An N x N array of bytes lies in a container in each of some layouts over four subfiles. Each of the same layouts also
- * is an access: its four parts, as four processes would have them. Every pair is measured, cached, in turns, and what
- * was read is compared with what must be there.
+ * is an access: its four parts, as four processes would have them. Every pair is measured, cached, in turns. In the
+ * first turn, which does not count, and in the last one what was read is compared with what must be there.
  *
  * One process moves the four parts one after the other, and does the same with a plain file of the same bytes, and with
  * a loop written by hand for the pair (hand.h). Where the bytes are scattered finely over subfiles, moving them takes
@@ -199,12 +199,13 @@ static void foretell(void) {
 
 /* Writes, reads, and compares what was read. */
 static void try(int i, int k, mover who, int turn, int rep) {
-    visit(&accesses[k], true, turn);
+    const bool compare = rep < 0 || rep == set.reps - 1;
+    if (compare) visit(&accesses[k], true, turn);
     const double write = move(i, k, true, who);
     for (int p = 0; p < PARTS; p++)
         if (accesses[k].buf[p]) memset(accesses[k].buf[p], 0xA5, (size_t)accesses[k].layout->set[p].size);
     const double read = move(i, k, false, who);
-    visit(&accesses[k], false, turn);
+    if (compare) visit(&accesses[k], false, turn);
     if (rep < 0) return;
     pairs[i][k].time[who][0][rep] = read;
     pairs[i][k].time[who][1][rep] = write;

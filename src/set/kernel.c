@@ -4,7 +4,8 @@
  * compiled, the length and perhaps the steps, becomes constants in its moves.
  *
  *   len             destination packed           source packed         neither
- *   1, 2, 4, 8      vectors (sieve.c)            spread by 2, 3, 4, n  any
+ *   1, 2, 4, 8      vectors (sieve.c), few by    spread by 2, 3, 4, n  any
+ *                   2, 3, 4
  *   16              pack by 2, 3, 4, n           spread by 2, 3, 4, n  any
  *   3, 12           wide                         spread by 2, 3, 4, n  any
  *   other < 16      wide: one move, longer than  halves: two moves that overlap
@@ -163,10 +164,10 @@ static __attribute__((noinline)) void run_back(byte *restrict dst, const byte *r
 
 /* Where the destination lies a few bytes behind the source, modulo the size of a page, memcpy can be ten times slower
  * than elsewhere: for what is too long for its loops it uses the processor's string move, which then waits for itself
- * (AMD Zen, 4 KiB ... 512 KiB, less than 32 bytes). That is no rare case, but that of every large buffer from malloc,
- * which begins 16 bytes into a page, and a mapped file. */
+ * (AMD Zen, 4 KiB ... 512 KiB, less than 32 bytes), and its loops take twice as long. That is no rare case, but that of
+ * every large buffer from malloc, which begins 16 bytes into a page, and a mapped file. */
 ALWAYS void run(byte *restrict dst, const byte *restrict src, size_t len) {
-    enum { PAGE = 4096, BEHIND = 32, LEAST = 2048, MOST = 1 << 20 };
+    enum { PAGE = 4096, BEHIND = 32, LEAST = 256, MOST = 1 << 20 };
     const uintptr_t behind = ((uintptr_t)dst - (uintptr_t)src) % PAGE;
     if (behind - 1 < BEHIND - 1 && len >= LEAST && len < MOST)
         run_back(dst, src, len);
@@ -240,9 +241,16 @@ EVEN(pack16_by2, 16, 32, 16)
 EVEN(pack16_by3, 16, 48, 16)
 EVEN(pack16_by4, 16, 64, 16)
 KERNEL(pack16_by, any(dst, 16, src, sstep, 16, n, 0))
-KERNEL(pack1, any(dst, 1, src, sstep, 1, n, AHEAD))
-KERNEL(pack2, any(dst, 2, src, sstep, 2, n, AHEAD))
-KERNEL(pack4, any(dst, 4, src, sstep, 4, n, AHEAD))
+KERNEL(pack1_by, any(dst, 1, src, sstep, 1, n, AHEAD))
+KERNEL(pack2_by, any(dst, 2, src, sstep, 2, n, AHEAD))
+KERNEL(pack4_by, any(dst, 4, src, sstep, 4, n, AHEAD))
+/* For groups that are too short for vectors. */
+#define PACK(LEN)                                                                                                      \
+    EVEN(pack##LEN##_by2, LEN, 2 * LEN, LEN)                                                                           \
+    EVEN(pack##LEN##_by3, LEN, 3 * LEN, LEN)                                                                           \
+    EVEN(pack##LEN##_by4, LEN, 4 * LEN, LEN)
+#define SHORT(X) X(1) X(2) X(4)
+SHORT(PACK)
 
 KERNEL(wide3, wide(dst, src, sstep, 3, n, 2))
 KERNEL(wide8, wide(dst, src, sstep, len, n, 4))
@@ -284,15 +292,18 @@ static sluice_kernel *choose_short(const sluice_blocks *c) {
     static by_step pack16 = BY(pack16);
     static by_step spread[17] = {[1] = BY(spread1), [2] = BY(spread2),   [3] = BY(spread3),  [4] = BY(spread4),
                                  [8] = BY(spread8), [12] = BY(spread12), [16] = BY(spread16)};
-    static sluice_kernel *const pack[] = {NULL, pack1,  pack2,  wide3,  pack4,  wide8,  wide8,  wide8,
-                                          any8, wide16, wide16, wide16, wide16, wide16, wide16, wide16};
+    static by_step few[5] = {[1] = BY(pack1), [2] = BY(pack2), [4] = BY(pack4)};
+    static sluice_kernel *const pack[] = {NULL, pack1_by, pack2_by, wide3,  pack4_by, wide8,  wide8,  wide8,
+                                          any8, wide16,   wide16,   wide16, wide16,   wide16, wide16, wide16};
     static sluice_kernel *const any[] = {NULL,    any1,     any2,     any3,     any4,     halves8,
                                          halves8, halves8,  any8,     halves16, halves16, halves16,
                                          any12,   halves16, halves16, halves16, any16};
     int64_t len = c->len;
     if (c->dst.step == len) {
         sluice_kernel *sieve = sluice_sieve_choose(c);
-        return sieve ? sieve : len == 16 ? of(pack16, len, c->src.step) : pack[len];
+        if (sieve) return sieve;
+        if (len == 16) return of(pack16, len, c->src.step);
+        return len <= 4 && few[len][0] && c->n < 16 ? of(few[len], len, c->src.step) : pack[len];
     }
     return c->src.step == len && spread[len][0] ? of(spread[len], len, c->dst.step) : any[len];
 }
