@@ -1,8 +1,9 @@
 /* ranks: 2 3 */
-/* serve_fault.c: arrays that servers keep, while on each process in turn the n-th allocation, or on servers the n-th
- * call to the store, fails: no process hangs, collective calls return the same error and sentence everywhere, the same
- * calls then succeed on the same handle, what is read is right, and nothing leaks. For servers that do nothing else,
- * and for some that work, too. So, too, opening, making and resizing, after which nothing is left that was not there.
+/* serve_fault.c: arrays that servers keep, while on each process in turn the n-th allocation or system call on names,
+ * or on servers the n-th call to the store, fails or does less than it should: no process hangs, collective calls
+ * return the same error and sentence everywhere, the same calls then succeed on the same handle, what is read is right,
+ * and nothing leaks. For servers that do nothing else, and for some that work, too. So, too, opening, making and
+ * resizing, after which nothing is left that was not there.
  */
 #include "array/array.h"
 #include "contained.h"
@@ -20,9 +21,25 @@ static int64_t fired;
 
 /* ---- Faults ---- */
 
+typedef enum where { MEMORY, SYSTEM, STORE } where;
+typedef struct kind {
+    const char *name;
+    where where;
+    sluice_fault_kind fault;
+    int error;
+} kind;
+static const kind kinds[] = {{"allocation", MEMORY, SLUICE_FAULT_ERROR, ENOMEM},
+                             {"system call", SYSTEM, SLUICE_FAULT_ERROR, EDQUOT},
+                             {"full disk", STORE, SLUICE_FAULT_ERROR, ENOSPC},
+                             {"error", STORE, SLUICE_FAULT_ERROR, EIO},
+                             {"short", STORE, SLUICE_FAULT_SHORT, 0},
+                             {"nothing", STORE, SLUICE_FAULT_ZERO, 0},
+                             {"interrupt", STORE, SLUICE_FAULT_EINTR, 0}};
+enum { KINDS = sizeof kinds / sizeof *kinds };
+
 typedef struct fault {
     int who;
-    bool store;
+    const kind *kind;
     int64_t at; /* the n-th; 0: none */
 } fault;
 
@@ -36,17 +53,21 @@ static void arm(const fault *f, sluice_array *a) {
         a->io.store = shim;
     }
     if (f->who != rank || !f->at) return;
-    requests_before = sluice_mem_calls();
-    if (!f->store) sluice_mem_fail_nth(f->at);
-    if (f->store && shim) sluice_fault_set(shim, f->at, SLUICE_FAULT_ERROR, ENOSPC);
+    const kind *k = f->kind;
+    requests_before = k->where == SYSTEM ? sluice_sys_calls() : sluice_mem_calls();
+    if (k->where == MEMORY) sluice_mem_fail_nth(f->at);
+    if (k->where == SYSTEM) sluice_sys_fault(f->at, k->error);
+    if (k->where == STORE && shim) sluice_fault_set(shim, f->at, k->fault, k->error);
 }
 
 /* Whether it happened. The shim is still there if nothing was closed. */
 static bool disarm(const fault *f, int64_t calls) {
     if (f->who != rank || !f->at) return false;
-    const int64_t requests = sluice_mem_calls() - requests_before;
+    const where w = f->kind->where;
+    const int64_t requests = (w == SYSTEM ? sluice_sys_calls() : sluice_mem_calls()) - requests_before;
     sluice_mem_fail_nth(0);
-    return f->store ? calls >= f->at : requests >= f->at;
+    sluice_sys_fault(0, 0);
+    return w == STORE ? calls >= f->at : requests >= f->at;
 }
 
 /* ---- Work ---- */
@@ -146,8 +167,8 @@ static int answer_all(int err) {
 }
 
 static void name_case(const char *what, const fault *f) {
-    snprintf(doing, sizeof doing, "%s, %s, %s %lld of rank %d", what, apart ? "apart" : "among them",
-             f->store ? "call" : "allocation", (long long)f->at, f->who);
+    snprintf(doing, sizeof doing, "%s, %s, %s %lld of rank %d", what, apart ? "apart" : "among them", f->kind->name,
+             (long long)f->at, f->who);
     watch();
 }
 
@@ -213,7 +234,7 @@ static bool case_create(const fault *f) {
     const bool any = happened(disarm(f, 0));
     answer_all(err);
     if (!err) must(sluice_close(a), "close");
-    if (err && err != -ENOMEM) fail("%s", sluice_errmsg());
+    if (err && err != -f->kind->error) fail("%s", sluice_errmsg());
     if (err && files() != before) fail("something is left");
     meet();
     if (!err && rank == 0 && sluice_container_delete(other, tree.bindings, NULL)) fail("cannot delete it");
@@ -243,12 +264,14 @@ static bool case_resize(const fault *f) {
     return happened(disarm(f, 0)) && f->at < 60;
 }
 
-static void all_faults(bool (*run)(const fault *f), bool stores, int stride) {
-    for (int store = 0; store <= stores; store++)
+/* Up to the last kind that may happen to it. */
+static void all_faults(bool (*run)(const fault *f), where most, int stride) {
+    for (const kind *k = kinds; k < kinds + KINDS && k->where <= most; k++)
         for (int who = 0; who < size; who++) {
-            if (store && who < size - servers().n) continue;
-            fault f = {who, store, 1};
-            while (!together->failures && run(&f)) f.at += stride;
+            if (k->where == STORE && who < size - servers().n) continue;
+            if (k->where == SYSTEM && most == STORE) continue; /* work has none */
+            fault f = {who, k, 1};
+            while (!together->failures && run(&f)) f.at += k->where == MEMORY ? stride : (stride + 2) / 3;
         }
 }
 
@@ -267,9 +290,9 @@ int main(int argc, char **argv) {
         must(sluice_close(a), "close");
         const int64_t live = sluice_mem_live();
         const int many = getenv("SLUICE_FAULTS") ? 1 : 9 * (size - 1); /* opening takes a while */
-        all_faults(case_work, true, many);
-        all_faults(case_create, false, many);
-        all_faults(case_resize, false, many);
+        all_faults(case_work, STORE, many);
+        all_faults(case_create, SYSTEM, many);
+        all_faults(case_resize, MEMORY, many);
         if (sluice_mem_live() != live) fail("%lld bytes leaked", (long long)(sluice_mem_live() - live));
         meet();
         if (rank == 0 && sluice_container_delete(tree.path, tree.bindings, NULL)) fail("cannot delete it");
