@@ -3,8 +3,8 @@
 #
 #   tools/setup.sh          to build and test: a C compiler, make, cmake, pkg-config, jansson, liburing, an MPI
 #   tools/setup.sh dev      also what .ci/run needs: both MPIs, SimGrid, clang, clang-format, gcovr, mandoc; gfortran,
-#                           OpenBLAS, HDF5, PnetCDF and Python's numpy, mpi4py and h5py, without which some tests are
-#                           skipped
+#                           OpenBLAS, HDF5, PnetCDF, strace and Python's numpy, mpi4py and h5py, without which
+#                           some tests are skipped
 #   tools/setup.sh bench    also the libraries that the benches have as peers: numpy, h5py, netCDF4,
 #                           dask, zarr, h5repack; and gnuplot
 #
@@ -69,6 +69,7 @@ look() {
         need 'clang-format 14' clang-format-14 has clang-format-14
         need 'gcovr' gcovr has gcovr
         need 'mandoc' mandoc has mandoc
+        need 'strace' strace has strace
         need 'Chromium' chromium has chromium
         need 'gfortran' gfortran has gfortran
         need 'OpenBLAS, with headers' libopenblas-dev library openblas
