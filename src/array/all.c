@@ -95,6 +95,7 @@ static int open_together(sluice_array **out, MPI_Comm comm, opening *w, const sl
     if (!err) {
         c->exclusive |= a->container != NULL; /* its lock keeps all others out */
         a->collective = c;
+        sluice_copies_near(a, c->group->rank);
         *out = a;
         return 0;
     }
@@ -182,13 +183,24 @@ int sluice_all_run(sluice_array *a, bool write, const sluice_io_part *part, int 
     return sluice_collective_move(a->collective, &a->io, &e, write, part, n, known, error, why);
 }
 
+int sluice_all_run_pieces(sluice_array *a, bool write, const sluice_pieces *p, const sluice_known *known,
+                          bool main_thread, int error, sluice_reason *why) {
+    sluice_run copied = p->copied;
+    if (!write || !sluice_copies_there(a))
+        return sluice_all_run(a, write, p->part, p->n, known, main_thread, error, why);
+    a->collective->group->may_poll = main_thread;
+    error = sluice_copies_enter_all(a, a->collective->group, &copied, error, why);
+    if (!error) error = sluice_all_run(a, write, p->part, p->n, known, main_thread, 0, why);
+    return sluice_copies_leave_all(a, a->collective->group, copied, error, why);
+}
+
 static int move_all(sluice_array *a, bool write, const sluice_part *part, int n) {
     sluice_request r;
     if (!a->collective) return (write ? sluice_write_parts : sluice_read_parts)(a, part, n);
     int err = sluice_bind(&r, a, write, part, n, &r.why);
     sluice_background_drain(a);
     if (err) {
-        err = sluice_all_run(a, write, NULL, 0, NULL, true, err, &r.why);
+        err = sluice_all_run_pieces(a, write, &(sluice_pieces){0}, NULL, true, err, &r.why);
     } else {
         r.together = true;
         err = sluice_transfer_run(&r);
@@ -267,18 +279,24 @@ static int move_dist(sluice_array *a, bool write, const sluice_dist *dist, const
         err = check_grid(&s, size, &why);
         if (!err) err = sluice_set_hpf(&file, s.shape, dist, grid, mine, &why);
         if (!err && a->layout)
-            err = sluice_pass(&why, sluice_split(&pieces, a->layout, &(sluice_io_part){&file, {buf, NULL, 0, 0}}, 1));
+            err = sluice_pass(&why,
+                              sluice_split_parts(&pieces, a, write, &(sluice_io_part){&file, {buf, NULL, 0, 0}}, 1));
         sluice_collective_name(&a->io, write, err, &why);
     }
     sluice_background_drain(a);
-    const sluice_io_part named = {&file, {buf, NULL, 0, 0}}, *part = a->layout ? pieces.part : &named;
-    const int n = a->layout ? pieces.n : 1;
-    sluice_known known = {part_of, &s, err ? 0 : mark_of(&s)};
+    const sluice_io_part named = {&file, {buf, NULL, 0, 0}};
+    /* Servers do not know what is known, and of copies it is not known which. */
+    const sluice_known spread_known = {part_of, &s, err ? 0 : mark_of(&s)},
+                       *known = a->serving || sluice_copies_there(a) ? NULL : &spread_known;
     const int64_t begin = sluice_traced_begin();
-    if (a->collective) /* servers do not know what is known */
-        err = sluice_all_run(a, write, part, n, a->serving ? NULL : &known, true, err, &why);
+    if (a->collective && a->layout)
+        err = sluice_all_run_pieces(a, write, &pieces, known, true, err, &why);
+    else if (a->collective)
+        err = sluice_all_run(a, write, &named, 1, known, true, err, &why);
+    else if (!err && a->layout)
+        err = sluice_transfer_pieces(a, write, &pieces, &why);
     else if (!err)
-        err = (write ? sluice_io_write : sluice_io_read)(&a->io, part, n, &why);
+        err = (write ? sluice_io_write : sluice_io_read)(&a->io, &named, 1, &why);
     if (!err) sluice_traced_end(a, write, a->collective != NULL, &named, 1, begin);
     if (!err && !write) sluice_transfer_swap(a, &named, 1);
     sluice_set_free(&file);
@@ -322,7 +340,7 @@ static int start_all(sluice_request **out, sluice_array *a, bool write, const sl
         if (r != &a->spare) sluice_mem_free(r);
     }
     sluice_background_drain(a);
-    sluice_all_run(a, write, NULL, 0, NULL, true, err, &why);
+    sluice_all_run_pieces(a, write, &(sluice_pieces){0}, NULL, true, err, &why);
     return sluice_errmsg_set(&why);
 }
 

@@ -190,7 +190,9 @@ int sluice_close(sluice_array *a) {
     int err = a->serving ? sluice_serving_end(a, &late) : 0;
     if (err) sluice_errmsg_set(&late);
     sluice_io_release(&a->io);
-    const int sealed = sluice_contain_seals(a) ? sluice_array_sync(a, SLUICE_CALL_CLOSE, 0, &why) : 0;
+    const bool settle =
+        sluice_contain_seals(a) || sluice_copies_scattered(a, a->collective ? a->collective->group : NULL);
+    const int sealed = settle ? sluice_array_sync(a, SLUICE_CALL_CLOSE, 0, &why) : 0;
     char *name = a->io.store->name;
     a->io.store->name = NULL;
     int closed = sluice_store_close(a->io.store);
@@ -222,6 +224,7 @@ int sluice_array_sync(sluice_array *a, int64_t call, int error, sluice_reason *w
     if (own) error = sluice_server_settle(own, why);
     if (!error && mine) error = sluice_store_sync(a->io.store, why);
     if (g) error = sluice_agree(g, error, why, NULL, 0);
+    if (!error && a->writable && sluice_copies_there(a)) error = sluice_copies_settle(a, g, why);
     if (error || !sluice_contain_seals(a)) return error;
     error = sluice_contain_seal(a, g ? g->rank : 0, g ? g->size : 1, why);
     return g ? sluice_agree(g, error, why, NULL, 0) : error;
@@ -274,12 +277,28 @@ static int check_header(sluice_array *a, int64_t len, const char *call) {
                               (long long)len, (long long)a->desc.shape.header);
 }
 
+/* In subfiles the header lies like all else. */
+static int move_header(sluice_array *a, bool write, void *buf, int64_t len, sluice_reason *why) {
+    sluice_set file = SLUICE_SET_EMPTY;
+    sluice_pieces pieces = {0};
+    if (!a->layout)
+        return write ? sluice_store_write(a->io.store, 0, buf, len, why)
+                     : sluice_store_read(a->io.store, 0, buf, len, why);
+    int err = sluice_pass(why, sluice_set_block(&file, 0, len));
+    if (!err)
+        err = sluice_pass(why, sluice_split_parts(&pieces, a, write, &(sluice_io_part){&file, {buf, NULL, 0, 0}}, 1));
+    if (!err) err = sluice_transfer_pieces(a, write, &pieces, why);
+    sluice_split_free(&pieces);
+    sluice_set_free(&file);
+    return err;
+}
+
 int sluice_read_header(sluice_array *a, void *buf, int64_t len) {
     sluice_reason why;
     int err = check_header(a, len, "read header of");
     if (err) return err;
     sluice_background_drain(a);
-    return sluice_store_read(a->io.store, 0, buf, len, &why) ? sluice_errmsg_set(&why) : 0;
+    return move_header(a, false, buf, len, &why) ? sluice_errmsg_set(&why) : 0;
 }
 
 int sluice_write_header(sluice_array *a, const void *buf, int64_t len) {
@@ -291,5 +310,5 @@ int sluice_write_header(sluice_array *a, const void *buf, int64_t len) {
     if (!err) err = check_header(a, len, "write header of");
     if (err) return err;
     sluice_background_drain(a);
-    return sluice_store_write(a->io.store, 0, buf, len, &why) ? sluice_errmsg_set(&why) : 0;
+    return move_header(a, true, (void *)(uintptr_t)buf, len, &why) ? sluice_errmsg_set(&why) : 0;
 }

@@ -17,10 +17,19 @@ typedef struct sluice_bound_part {
 
 /* split.c. Parts of an array in subfiles, as parts of the space of these. */
 typedef struct sluice_pieces {
-    int n;
+    int n, room;
     sluice_io_part *part;
     sluice_bound_part *bound;
+    sluice_run copied; /* of the array: from the first to the last byte of which there are several copies here */
 } sluice_pieces;
+
+/* split.c. Which copies of bytes that have several: those nearest to the owner of subfile `near`, in it or on its
+ * target; or all; or the first ones. */
+enum { SLUICE_FIRST_COPIES = -1, SLUICE_ALL_COPIES = -2 };
+typedef struct sluice_which {
+    int near;
+    const int *target; /* of each subfile */
+} sluice_which;
 
 /* A transfer: parts bound to sets; in the background it waits in a queue. */
 struct sluice_request {
@@ -51,6 +60,8 @@ struct sluice_array {
     sluice_container *container; /* NULL: the array lies in one file, */
     const sluice_layout *layout; /* and so has no layout */
     sluice_subfiles subfiles;    /* for plans of collective calls */
+    int near;                    /* the subfile of this process in a layout by plan, or SLUICE_FIRST_COPIES */
+    bool marked;                 /* copies.c: it is on disk that copies may differ */
     sluice_io io;
     sluice_collective *collective; /* NULL: of one process */
     sluice_serving *serving;       /* NULL: the subfiles are here, not at servers */
@@ -196,14 +207,41 @@ void sluice_bind_free(sluice_request *r);
 /* bind.c. 0, or why the array cannot be written. */
 int sluice_bind_allowed(const sluice_array *a, bool write, sluice_reason *why);
 
-/* split.c. Pure. The pieces of n parts, subfile by subfile for each; and what a set of bytes of the array is in the
- * space of the subfiles. */
+/* split.c. Pure. The pieces of n parts, subfile by subfile for each, or of a layout by plan lot by lot; of several
+ * copies the first ones, or which are wanted; and what a set of bytes of the array is in the space of the subfiles. */
 int sluice_split(sluice_pieces *out, const sluice_layout *l, const sluice_io_part *part, int n);
+int sluice_split_which(sluice_pieces *out, const sluice_layout *l, sluice_which which, const sluice_io_part *part,
+                       int n);
 void sluice_split_free(sluice_pieces *p);
 int sluice_split_file(sluice_set *out, const sluice_layout *l, const sluice_set *file);
 
+/* split.c. Pure. The pieces of n parts of an array in subfiles, as a transfer of this process moves them. */
+int sluice_split_parts(sluice_pieces *out, const sluice_array *a, bool write, const sluice_io_part *part, int n);
+
+/* copies.c. Pure. Whether the array has bytes in several copies; the process of that rank reads the nearest. */
+bool sluice_copies_there(const sluice_array *a);
+void sluice_copies_near(sluice_array *a, int rank);
+
+/* copies.c. Local. Before and after a write of pieces of which some are copies: no one else writes the same ones
+ * meanwhile. leave takes and returns the error of the write. */
+int sluice_copies_enter(sluice_array *a, sluice_run copied, sluice_reason *why);
+int sluice_copies_leave(sluice_array *a, sluice_run copied, int error, sluice_reason *why);
+
+/* copies.c. Collective. The same for a write of all processes; they agree on *copied, and on an error, with which no
+ * one writes. */
+int sluice_copies_enter_all(sluice_array *a, sluice_group *g, sluice_run *copied, int error, sluice_reason *why);
+int sluice_copies_leave_all(sluice_array *a, sluice_group *g, sluice_run copied, int error, sluice_reason *why);
+
+/* copies.c. Collective (g may be NULL: of one process), of an array with copies. They are on disk: no one writes now,
+ * and the stores were synced. */
+int sluice_copies_settle(sluice_array *a, sluice_group *g, sluice_reason *why);
+
+/* copies.c. Pure. Whether they must be on disk when the array is closed: they lie in the memory of several nodes. */
+bool sluice_copies_scattered(const sluice_array *a, const sluice_group *g);
+
 /* transfer.c. Carries the transfer out; on any thread. swap: to this machine's byte order, if need be. */
 int sluice_transfer_run(sluice_request *r);
+int sluice_transfer_pieces(sluice_array *a, bool write, const sluice_pieces *p, sluice_reason *why); /* by itself */
 void sluice_transfer_swap(const sluice_array *a, const sluice_io_part *part, int n);
 
 /* traced.c. Local. Around a transfer: when it begins, and, if it succeeded, what was moved; of use if a trace is
@@ -218,6 +256,10 @@ sluice_extent sluice_all_extent(const sluice_array *a);
 /* all.c. Collective. Carries the parts of a collective transfer out, or takes part with an error. */
 int sluice_all_run(sluice_array *a, bool write, const sluice_io_part *part, int n, const sluice_known *known,
                    bool main_thread, int error, sluice_reason *why);
+
+/* all.c. Collective. The same for parts of the array of which these are the pieces. */
+int sluice_all_run_pieces(sluice_array *a, bool write, const sluice_pieces *p, const sluice_known *known,
+                          bool main_thread, int error, sluice_reason *why);
 int sluice_all_resize(sluice_array *a, int64_t extent, int error, sluice_reason *why); /* after its start */
 int sluice_all_close(sluice_collective *c, int error);                                 /* the last agreements */
 

@@ -128,7 +128,7 @@ int sluice_bind(sluice_request *r, sluice_array *a, bool write, const sluice_par
         sluice_bind_free(r);
     }
     if (!err && a->layout) {
-        err = sluice_split(&r->pieces, a->layout, r->part, n);
+        err = sluice_split_parts(&r->pieces, a, write, r->part, n);
         if (!err) return 0;
         sluice_refuse(why, err, -1, "%s %s: %s", call, name, sluice_strerror(err));
         sluice_bind_free(r);

@@ -27,7 +27,7 @@ static int list_subfiles(sluice_subfiles *out, const sluice_manifest *m) {
     int *target = (int *)(run + 2 * (size_t)l->n);
     for (int i = 0; i < l->n; i++) {
         run[2 * i] = l->base[i];
-        run[2 * i + 1] = l->base[i] + l->set[i].size;
+        run[2 * i + 1] = l->base[i] + l->size[i];
         target[i] = m->ntargets > 1 ? m->place[i] : i;
     }
     *out = (sluice_subfiles){l->n, run, target, m->ntargets > 1 ? m->ntargets : l->n};
@@ -61,6 +61,8 @@ int sluice_contain_adopt(sluice_array **out, sluice_container *c, sluice_role ro
     (*out)->container = c;
     (*out)->layout = l;
     (*out)->subfiles = subfiles;
+    (*out)->near = SLUICE_FIRST_COPIES;
+    (*out)->io.data_end = l->base[l->n];
     if (writable && role == SLUICE_ALONE) (*out)->io.holder = getpid(); /* the lock keeps all others out */
     return 0;
 }
@@ -71,7 +73,7 @@ int sluice_contain_compare(const sluice_manifest *m, const sluice_desc *given, c
     sluice_desc d = *given;
     sluice_reason detail;
     d.format = SLUICE_RAW;
-    d.shape.header = 0;
+    d.shape.header = m->desc.shape.header;
     int err = sluice_desc_settle(&d, &detail);
     if (err) return sluice_refuse(why, err, detail.pos, "open %s: %s", name.text, detail.text);
     const sluice_shape *a = &d.shape, *b = &m->desc.shape;
@@ -181,6 +183,10 @@ int sluice_contain_seal(sluice_array *a, int rank, int size, sluice_reason *why)
 int sluice_contain_prepare(sluice_resizing *r, const sluice_array *a, int64_t extent, sluice_reason *why) {
     sluice_reason detail;
     *r = (sluice_resizing){0};
+    if (a->desc.shape.header)
+        return sluice_refuse(why, SLUICE_E_ARGUMENT, -1,
+                             "resize %s: it was made of a file with a header, which would say something else",
+                             a->io.store->name);
     int err = sluice_manifest_resize(&r->next, a->container->manifest, extent, &detail);
     if (!err && (err = list_subfiles(&r->subfiles, r->next))) {
         sluice_pass(&detail, err);
@@ -202,8 +208,8 @@ int sluice_contain_lengthen(sluice_array *a, const sluice_resizing *r, sluice_re
     const sluice_layout *before = a->layout, *after = r->next->layout;
     int err = 0;
     for (int i = 0; i < before->n && !err; i++)
-        if (sluice_serving_has(a, i) && after->set[i].size > before->set[i].size)
-            err = lengthen(member(a, i), before->set[i].size, after->set[i].size, why);
+        if (sluice_serving_has(a, i) && after->size[i] > before->size[i])
+            err = lengthen(member(a, i), before->size[i], after->size[i], why);
     return err;
 }
 
@@ -217,9 +223,8 @@ int sluice_contain_publish(sluice_array *a, const sluice_resizing *r, bool *done
 void sluice_contain_trim(sluice_array *a, const sluice_resizing *r, bool done) {
     const sluice_layout *before = a->layout, *after = r->next->layout, *is = done ? after : before;
     for (int i = 0; i < before->n; i++)
-        if (sluice_serving_has(a, i) &&
-            (done ? after->set[i].size < before->set[i].size : after->set[i].size > before->set[i].size))
-            (void)sluice_store_resize(member(a, i), is->set[i].size, NULL);
+        if (sluice_serving_has(a, i) && (done ? after->size[i] < before->size[i] : after->size[i] > before->size[i]))
+            (void)sluice_store_resize(member(a, i), is->size[i], NULL);
 }
 
 int sluice_contain_resize(sluice_array *a, const sluice_resizing *r, bool *done, sluice_reason *why) {
@@ -240,6 +245,7 @@ void sluice_contain_finish(sluice_array *a, sluice_resizing *r, bool done) {
         a->layout = r->next->layout;
         a->desc.shape = r->next->desc.shape;
         a->subfiles = r->subfiles;
+        a->io.data_end = a->layout->base[a->layout->n];
         sluice_store_move_join(a->io.store, r->subfiles.run, a->layout->base[a->layout->n]);
         *r = (sluice_resizing){before, old};
     }

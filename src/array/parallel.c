@@ -132,6 +132,9 @@ int sluice_file_create(sluice_file **f, const sluice_partition *p, const char *c
 static int adopt_container(sluice_file **out, sluice_container *c, int mode, const char *const *path,
                            const sluice_options *o, sluice_reason *why) {
     const sluice_layout *l = c->manifest->layout;
+    if (l->placed)
+        return sluice_refuse(why, SLUICE_E_ARGUMENT, -1, "%s: a layout by plan is no partition of the subfiles' bytes",
+                             sluice_store_label(path[0]).text);
     sluice_opening w = {
         .partition = {l->n, l->set, sluice_max(l->length, 1), 0}, .layout = true, .path = path, .mode = mode};
     int err = sluice_parallel_prepare(&w, o, why);

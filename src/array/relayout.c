@@ -123,6 +123,8 @@ static void swap(sluice_array *a, sluice_array *b) {
     b->container->manifest = m;
     a->io.store = b->io.store, b->io.store = was.io.store;
     a->layout = b->layout, b->layout = was.layout;
+    a->near = SLUICE_FIRST_COPIES;
+    a->io.data_end = b->io.data_end;
     a->subfiles = b->subfiles, b->subfiles = was.subfiles;
     a->desc = b->desc, b->desc = was.desc;
     a->type = b->type, b->type = was.type;

@@ -149,6 +149,9 @@ static int find_manifest(opening *w, sluice_reason *why) {
                         : sluice_container_open_some(&w->container, w->path, &how, why);
     if (err) return err;
     if (w->container) w->manifest = w->container->manifest;
+    if (w->manifest->layout->placed)
+        return sluice_refuse(why, SLUICE_E_ARGUMENT, -1, "%s: servers keep no arrays with a layout by plan",
+                             sluice_store_label(w->path).text);
     if (!w->manifest->checksum) return 0;
     return sluice_refuse(why, SLUICE_E_ARGUMENT, -1, "%s: servers keep no arrays with checksums",
                          sluice_store_label(w->path).text);

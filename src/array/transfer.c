@@ -28,15 +28,23 @@ void sluice_transfer_swap(const sluice_array *a, const sluice_io_part *part, int
     for (int i = 0; a->desc.swapped && i < n; i++) swap_part(&part[i], a->type.unit);
 }
 
+int sluice_transfer_pieces(sluice_array *a, bool write, const sluice_pieces *p, sluice_reason *why) {
+    if (!write) return sluice_io_read(&a->io, p->part, p->n, why);
+    const int err = sluice_copies_enter(a, p->copied, why);
+    return err ? err : sluice_copies_leave(a, p->copied, sluice_io_write(&a->io, p->part, p->n, why), why);
+}
+
 int sluice_transfer_run(sluice_request *r) {
     sluice_array *a = r->array;
-    const sluice_io_part *part = a->layout ? r->pieces.part : r->part;
-    int n = a->layout ? r->pieces.n : r->n;
     const int64_t begin = sluice_traced_begin();
-    if (r->together)
-        r->error = sluice_all_run(a, r->write, part, n, NULL, !r->background, r->error, &r->why);
+    if (r->together && a->layout)
+        r->error = sluice_all_run_pieces(a, r->write, &r->pieces, NULL, !r->background, r->error, &r->why);
+    else if (r->together)
+        r->error = sluice_all_run(a, r->write, r->part, r->n, NULL, !r->background, r->error, &r->why);
+    else if (a->layout)
+        r->error = sluice_transfer_pieces(a, r->write, &r->pieces, &r->why);
     else
-        r->error = (r->write ? sluice_io_write : sluice_io_read)(&a->io, part, n, &r->why);
+        r->error = (r->write ? sluice_io_write : sluice_io_read)(&a->io, r->part, r->n, &r->why);
     if (!r->error) sluice_traced_end(a, r->write, r->together, r->part, r->n, begin);
     if (!r->error && !r->write) sluice_transfer_swap(a, r->part, r->n);
     return r->error;

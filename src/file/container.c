@@ -201,6 +201,18 @@ static int open_folder(sluice_container *c, sluice_reason *why) {
     return error;
 }
 
+/* Copies that may differ, since who wrote them was killed, or has not come to an end. */
+static int look_at_copies(sluice_container *c, sluice_reason *why) {
+    const sluice_placed *p = c->manifest->layout->placed;
+    if (!p || !p->copies || c->some.every > 1) return 0; /* servers have none, see array/serving.c */
+    int error = sluice_mark_ask(c->folder, c->manifest, &c->differ);
+    if (error) return refuse(why, error, "look at the copies in", c->path);
+    if (!c->differ || c->mode != SLUICE_CONTAINER_WRITE) return 0;
+    error = sluice_mark_heal(c->folder, c->manifest, c->member, why);
+    c->differ = error != 0;
+    return error;
+}
+
 int sluice_container_open_some(sluice_container **out, const char *path, const sluice_container_how *how,
                                sluice_reason *why) {
     sluice_container *c = sluice_mem_alloc(1, sizeof *c);
@@ -213,6 +225,7 @@ int sluice_container_open_some(sluice_container **out, const char *path, const s
     if (!error) error = how->known ? sluice_container_members(&c->member, c, how->known, why) : read_all(c, why);
     for (int i = 0; !error && !how->known && how->mode == SLUICE_CONTAINER_WRITE && i < c->manifest->layout->n; i++)
         error = sluice_sums_recover(c->member[i], why);
+    if (!error && !how->known) error = look_at_copies(c, why);
     if (error) {
         (void)sluice_container_close(c);
         return error;
@@ -245,6 +258,10 @@ int sluice_container_close(sluice_container *c) {
     }
     const int released = sluice_folder_release(c->member, n);
     if (!error) error = released;
+    if (c->owner && c->owner == getpid() && c->manifest && c->manifest->layout->placed) {
+        const int r = sluice_mark_rest(c->folder, c->manifest);
+        if (!error) error = r;
+    }
     if (c->owner && c->owner == getpid()) { /* a child that came with a copy has no lock */
         const int r = sluice_claim_ours(c->folder) ? sluice_claim_drop(c->folder) : -ESTALE;
         if (!error) error = r;
@@ -299,6 +316,7 @@ void sluice_container_abandon(sluice_container *c, const sluice_manifest *next) 
 static void remove_before(sluice_container *c, const sluice_manifest *before, const sluice_manifest *next,
                           const int *target) {
     int error = sluice_folder_remove(before, target);
+    if (!error) error = sluice_mark_remove(c->folder, before);
     if (!error) error = drop_owners(before, target, c->folder, next);
     for (int t = 0; t < before->ntargets && !error; t++)
         if (target[t] >= 0) error = sluice_sys_sync(target[t]);
@@ -416,6 +434,7 @@ static int remove_files(const sluice_manifest *m, bool whole, int folder, const 
     int error = whole ? sluice_sys_rename(folder, SLUICE_MANIFEST_NAME, SLUICE_DELETED_NAME) : 0;
     if (!error) error = sluice_sys_sync(folder);
     if (!error) error = sluice_folder_remove(m, target);
+    if (!error) error = sluice_mark_remove(folder, m);
     if (error) return refuse(why, error, "delete", path);
     if ((error = sluice_leftovers(&rest, why))) return error;
     error = drop_owners(m, target, folder, NULL);

@@ -15,11 +15,13 @@
  *
  *     layout.c     which bytes of the array each has       striped:1M:4
  *     notation.c   numbers and distributions as people write them
+ *     placed.c     where a plan wants each group of bytes, and its copies
  *     manifest.c   what a folder of subfiles says          {"format": "sluice", "version": 1, ...}
  *     target.c     where targets lie, by name              fast=/mnt/ssd
  *     container.c  the folder as a whole                   create, open, publish, delete
  *     folder.c     the files in it
  *     leftover.c   what crashes leave behind
+ *     mark.c       whether copies of the same bytes may differ
  *     owner.c      whose the subfiles on a target are
  *     space.c      whether there is room for them
  *     claim.c      one writer at a time
@@ -151,16 +153,18 @@ void sluice_spread_free(sluice_spread *s);
  * length); some may be empty. docs/FORMAT.md has the notation. */
 enum { SLUICE_MAX_SUBFILES = 65536, SLUICE_MAX_LAYOUT_TEXT = 65536 };
 typedef struct sluice_layout {
-    char *text;         /* as it was given */
-    sluice_shape shape; /* of the array; without a header */
-    int64_t length;     /* bytes of all elements */
-    int n;              /* subfiles */
-    sluice_set *set;
+    char *text;           /* as it was given */
+    sluice_shape shape;   /* of the array; without a header */
+    int64_t length;       /* bytes of all elements; of a layout by plan, and of the header */
+    int n;                /* subfiles */
+    sluice_set *set;      /* of a layout by plan: what no other has, or has for a copy only */
+    int64_t *size;        /* bytes of each; of a layout by plan more than its set has, if it has copies or gaps */
     int64_t *base;        /* n + 1: where each subfile starts in the physical space, and where that ends */
     sluice_shape space;   /* what is dealt: the array, or its elements or bytes in a row */
     sluice_spread spread; /* how, unless by tiles or by families */
     int64_t *tile;        /* by tiles; else NULL */
     bool families;        /* by nested families in the text */
+    struct sluice_placed *placed; /* by plan; else NULL */
 } sluice_layout;
 
 /* Pure. Makes the layout of that text for arrays of that shape (its header is left out). Refuses, with the place in the
@@ -174,8 +178,12 @@ void sluice_layout_free(sluice_layout *l);
  * that would have to move. Blocks whose size follows from the extent do that; what is dealt in turn does not. */
 int sluice_layout_resize(sluice_layout **out, const sluice_layout *l, int64_t extent, sluice_reason *why);
 
+/* Pure. Where the subfiles, of l->size bytes, start in the physical space: makes l->base. */
+int sluice_layout_line_up(sluice_layout *l, sluice_reason *why);
+
 /* Pure. The bytes `file` of the array, seen by subfile i: which of its bytes they are (*sub), and which of the bytes of
- * `file`, counted from its first, they are (*ranks). The k-th of one is the k-th of the other. */
+ * `file`, counted from its first, they are (*ranks). The k-th of one is the k-th of the other. For a layout by plan,
+ * *sub counts the bytes of the set of i, which may lie elsewhere in it. */
 int sluice_layout_split(const sluice_layout *l, const sluice_set *file, int i, sluice_set *sub, sluice_set *ranks);
 
 /* Pure. Marks the subfiles that may have a byte of `file`, which are all that have one, in hit[n], and returns how many
@@ -184,6 +192,46 @@ int sluice_layout_meet(const sluice_layout *l, const sluice_set *file, bool *hit
 
 /* Pure. The subfile of byte x of the array, 0 <= x < length. */
 int sluice_layout_owner(const sluice_layout *l, int64_t x);
+
+/* placed.c. A layout by plan: "placed:N", subfiles 0 to N - 1 for the processes of those ranks, and one, the last, for
+ * what they share. A lot (a group, in the manifest) is a set of bytes of the array of which the k-th lies at at[c] + k
+ * in subfile[c], for each of its copies c; the first is the one that counts when they differ. What is in no lot lies in
+ * the last subfile, in ascending order. Lots share no byte, neither of the array nor of a subfile. */
+enum { SLUICE_MAX_LOTS = 65536 };
+typedef struct sluice_lot {
+    sluice_set bytes;
+    int n; /* copies */
+    int *subfile;
+    int64_t *at; /* one piece of memory with subfile, which starts behind it */
+} sluice_lot;
+typedef struct sluice_placed {
+    int n;
+    sluice_lot *lot;  /* in the order of their first bytes */
+    int leaves;       /* a tree over them: node k spans its children 2 k and 2 k + 1, leaf i is leaves + i: */
+    sluice_run *span; /* from the first byte up to the last of what is below */
+    bool copies;      /* some lot has more than one */
+} sluice_placed;
+
+/* Local. A lot without bytes, with room for n copies; false without memory. */
+bool sluice_lot_make(sluice_lot *lot, int n);
+void sluice_lots_free(sluice_lot *lot, int n);
+
+/* Pure. The layout of these lots for arrays of that shape, with its header, and n subfiles but the shared one. Takes
+ * them over if it succeeds, and may change their order in any case. why has the number of the lot as position. */
+int sluice_placed_make(sluice_layout **out, const sluice_shape *shape, int n, sluice_lot *lot, int nlots,
+                       sluice_reason *why);
+void sluice_placed_free(sluice_placed *p);
+
+/* Pure. For sluice_layout_resize(): lots end where the array does; what is new is in none. And _owner(). */
+int sluice_placed_resize(sluice_layout **out, const sluice_layout *l, int64_t extent, sluice_reason *why);
+int sluice_placed_owner(const sluice_layout *l, int64_t x);
+
+/* Pure. The numbers of the lots that may have a byte of `file`, which are all that have one, in memory that the caller
+ * gives back. Costs little where they are few, however many there are. */
+int sluice_placed_meet(const sluice_placed *p, const sluice_set *file, int **hit, int *n);
+
+/* Pure. What is both in `file` and in `in`: which bytes of `in` (*sub), and of `file` (*ranks). */
+int sluice_placed_split(const sluice_set *in, const sluice_set *file, sluice_set *sub, sluice_set *ranks);
 
 /* ---- Containers ---- */
 
@@ -208,6 +256,10 @@ typedef struct sluice_manifest {
  * settled first. `targets` are names with commas between, to which the subfiles go in turn; NULL or "": ".". */
 int sluice_manifest_make(sluice_manifest **out, const sluice_desc *d, const char *layout, const char *targets,
                          const sluice_manifest *before, sluice_reason *why);
+
+/* Local. The same for a new array, which may have a header, with a layout by plan: see sluice_placed_make(). */
+int sluice_manifest_place(sluice_manifest **out, const sluice_desc *d, int n, sluice_lot *lot, int nlots,
+                          const char *targets, sluice_reason *why);
 void sluice_manifest_free(sluice_manifest *m);
 
 /* Pure. Checksums for blocks of so many bytes; 0: none. A next generation has those of the one before. */
@@ -334,6 +386,19 @@ typedef struct sluice_space {
 } sluice_space;
 int sluice_space_ask(sluice_space **out, int *n, const sluice_manifest *m, const int *fd);
 
+/* mark.c. Local. Whether the copies in a container may differ, as the mark in its folder says: ask. set: they may from
+ * now on, on disk. fail: a write of some failed; nothing but heal or remove takes that back. rest: they are all
+ * written. clear: and on disk. remove: whatever it says. heal: makes them equal to the first ones, on disk, and removes
+ * it. All but heal are the same whoever calls them first. */
+sluice_subfile_name sluice_mark_name(const sluice_manifest *m);
+int sluice_mark_ask(int folder, const sluice_manifest *m, bool *differ);
+int sluice_mark_set(int folder, const sluice_manifest *m);
+void sluice_mark_fail(int folder, const sluice_manifest *m);
+int sluice_mark_rest(int folder, const sluice_manifest *m);
+int sluice_mark_clear(int folder, const sluice_manifest *m);
+int sluice_mark_remove(int folder, const sluice_manifest *m);
+int sluice_mark_heal(int folder, const sluice_manifest *m, sluice_store *const *member, sluice_reason *why);
+
 /* container.c. An open container. By custom its name ends so. */
 #define SLUICE_SUFFIX ".sluice"
 typedef enum sluice_container_mode {
@@ -348,6 +413,7 @@ typedef struct sluice_container {
     sluice_store_opener *open;
     sluice_some some; /* which targets are here */
     pid_t owner;      /* of the lock; 0: none of ours */
+    bool differ;      /* copies may: only the first ones are to be read */
     sluice_manifest *manifest;
     sluice_store **member; /* one for each subfile; a caller that takes them over sets this to NULL */
 } sluice_container;
@@ -362,7 +428,8 @@ int sluice_container_create_some(const char *path, const sluice_manifest *m, con
                                  sluice_reason *why);
 
 /* Local. Opens a container and its subfiles, as stores of the best kind or by an opener of their own. Nothing but
- * regular files is opened, no symbolic link in it followed. close also seals checksums of subfiles that no one took
+ * regular files is opened, no symbolic link in it followed. Who takes the lock finds copies equal, or makes them so.
+ * close also seals checksums of subfiles that no one took
  * over, gives the lock back, and returns the first error of it all. */
 int sluice_container_open(sluice_container **out, const char *path, sluice_container_mode mode, const char *bindings,
                           sluice_reason *why);

@@ -113,12 +113,12 @@ static int make_sums(const sluice_manifest *m, const int *fd, int i) {
     const sluice_sums_id id = identify_sums(m, i);
     sluice_sums_head(head, &id);
     return make_file(fd[m->place[i]], sluice_manifest_sums(m, i).text, head, sizeof head,
-                     sluice_sums_length(m->layout->set[i].size, m->checksum));
+                     sluice_sums_length(m->layout->size[i], m->checksum));
 }
 
 static int make_subfile(const sluice_manifest *m, const int *fd, int i) {
     const sluice_subfile_name name = sluice_manifest_name(m, i);
-    int error = make_file(fd[m->place[i]], name.text, NULL, 0, m->layout->set[i].size);
+    int error = make_file(fd[m->place[i]], name.text, NULL, 0, m->layout->size[i]);
     if (error || !m->checksum) return error;
     error = make_sums(m, fd, i);
     if (error) (void)sluice_sys_unlink(fd[m->place[i]], name.text);
@@ -181,7 +181,7 @@ static int add_sums(sluice_store **s, const sluice_manifest *m, int i, const slu
     if (!call_member(file, m, i, name.text, label))
         error = sluice_store_refuse(why, -ENOMEM, "open", how->path, -1);
     else
-        error = sluice_store_open_sums(s, *s, file, &id, m->layout->set[i].size, why);
+        error = sluice_store_open_sums(s, *s, file, &id, m->layout->size[i], why);
     if (error) sluice_store_close(file);
     return error;
 }
@@ -189,7 +189,7 @@ static int add_sums(sluice_store **s, const sluice_manifest *m, int i, const slu
 static int open_member(sluice_store **out, const sluice_manifest *m, int i, const sluice_folder_how *how,
                        sluice_reason *why) {
     const sluice_subfile_name name = sluice_manifest_name(m, i);
-    const int64_t need = m->layout->set[i].size;
+    const int64_t need = m->layout->size[i];
     const sluice_label label = sluice_store_label(how->path);
     sluice_reason inner = {0};
     sluice_store *s = NULL;

@@ -8,8 +8,10 @@
  *     hpf:block,cyclic(2)@2x2        a distribution of High Performance Fortran on a grid (notation.c)
  *     tiles:AxB:N                    boxes of A x B elements to each in turn
  *     falls:DISP:SET;SET;...         nested families of bytes, one set per subfile, for ever from byte DISP on
+ *     placed:N                       groups of bytes where a plan wants them, see placed.c
  *
- * Whatever the notation, a layout is a set of bytes for each subfile, and a subfile holds its bytes in ascending order.
+ * Whatever the notation, a layout is a set of bytes for each subfile, and a subfile holds its bytes in ascending order
+ * (but those of a plan have an order of their own).
  * Nearly all are distributions: of the array, of its elements in a row, or of its bytes in a row (`space`). The sets of
  * all but the last kind are a partition by the way they are made.
  *
@@ -243,6 +245,8 @@ static int parse_kind(maker *m) {
         if (error || !sluice_notation_peek(&m->read)) return error;
         return refuse(m, SLUICE_E_SYNTAX, m->read.pos, "expected the end of the layout");
     }
+    if (len == 6 && !strncmp(m->read.text, "placed", len))
+        return refuse(m, SLUICE_E_ARGUMENT, 0, "a layout by plan is made by `sluice partition`");
     return refuse(m, SLUICE_E_SYNTAX, 0, "expected single, striped, cyclic, block, rows, columns, hpf, tiles or falls");
 }
 
@@ -266,18 +270,25 @@ static int make_sets(maker *m) {
     return error && counted ? sluice_refuse(m->read.why, error, -1, "%s", why.text) : error;
 }
 
-static int place_subfiles(maker *m) {
-    sluice_layout *l = m->l;
+int sluice_layout_line_up(sluice_layout *l, sluice_reason *why) {
     l->base = sluice_mem_alloc((size_t)l->n + 1, sizeof *l->base);
-    if (!l->base) return sluice_pass(m->read.why, -ENOMEM);
+    if (!l->base) return sluice_pass(why, -ENOMEM);
     l->base[0] = 0;
     for (int i = 0; i < l->n; i++) {
-        const int64_t stretches = sluice_ceil_div(l->set[i].size, SLUICE_MAP_STRETCH) + 1;
+        const int64_t stretches = sluice_ceil_div(l->size[i], SLUICE_MAP_STRETCH) + 1;
         int64_t room;
         if (!sluice_mul(stretches, SLUICE_MAP_STRETCH, &room) || !sluice_add(l->base[i], room, &l->base[i + 1]))
-            return sluice_refuse(m->read.why, SLUICE_E_OVERFLOW, -1, "subfile %d takes the whole past 2^63-1 bytes", i);
+            return sluice_refuse(why, SLUICE_E_OVERFLOW, -1, "subfile %d takes the whole past 2^63-1 bytes", i);
     }
     return 0;
+}
+
+static int measure(maker *m) {
+    sluice_layout *l = m->l;
+    l->size = sluice_mem_alloc((size_t)l->n, sizeof *l->size);
+    if (!l->size) return sluice_pass(m->read.why, -ENOMEM);
+    for (int i = 0; i < l->n; i++) l->size[i] = l->set[i].size;
+    return sluice_layout_line_up(l, m->read.why);
 }
 
 static int make(maker *m, const sluice_shape *shape) {
@@ -302,7 +313,7 @@ static int make(maker *m, const sluice_shape *shape) {
     memcpy(l->text, m->read.text, len + 1);
     if ((error = parse_kind(m))) return error;
     if (!l->families && (error = make_sets(m))) return error;
-    return place_subfiles(m);
+    return measure(m);
 }
 
 static sluice_quote quote(const char *text) {
@@ -331,7 +342,9 @@ void sluice_layout_free(sluice_layout *l) {
     if (!l) return;
     for (int i = 0; l->set && i < l->n; i++) sluice_set_free(&l->set[i]);
     sluice_mem_free(l->set);
+    sluice_mem_free(l->size);
     sluice_mem_free(l->base);
+    sluice_placed_free(l->placed);
     sluice_mem_free(l->tile);
     sluice_mem_free(l->text);
     sluice_spread_free(&l->spread);
@@ -358,6 +371,7 @@ static int64_t first_moved(const sluice_layout *a, const sluice_layout *b) {
 int sluice_layout_resize(sluice_layout **out, const sluice_layout *l, int64_t extent, sluice_reason *why) {
     sluice_shape shape = l->shape;
     sluice_layout *made = NULL;
+    if (l->placed) return sluice_placed_resize(out, l, extent, why);
     shape.dim[shape.order == SLUICE_ROW_MAJOR ? 0 : shape.ndims - 1] = extent;
     const int error = sluice_layout_parse(&made, &shape, l->text, why);
     if (error) return error;
@@ -402,6 +416,7 @@ static void index_of(const sluice_shape *space, int64_t x, int64_t *index) {
 int sluice_layout_owner(const sluice_layout *l, int64_t x) {
     int64_t index[SLUICE_MAX_DIMS], local, turn = 0;
     int owner = 0, along = 0;
+    if (l->placed) return sluice_placed_owner(l, x);
     if (l->families) {
         while (owner < l->n - 1 && !sluice_set_contains(&l->set[owner], x)) owner++;
         return owner;
@@ -441,7 +456,7 @@ int sluice_layout_meet(const sluice_layout *l, const sluice_set *file, bool *hit
     const int64_t lo = sluice_set_lo(file), hi = sluice_set_hi(file);
     int count = 0;
     memset(hit, 0, (size_t)l->n * sizeof *hit);
-    if (!l->families && walk(l, file, hit, &count)) return count;
+    if (!l->families && !l->placed && walk(l, file, hit, &count)) return count;
     count = 0;
     for (int i = 0; i < l->n; i++) count += hit[i] = sluice_set_rank(&l->set[i], hi) > sluice_set_rank(&l->set[i], lo);
     return count;

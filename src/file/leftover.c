@@ -118,6 +118,7 @@ static bool is_leftover(const sluice_manifest *m, const char *target, bool used,
     if (!own && !strcmp(name + 33, "owner.new")) return true;
     if (!own && !strcmp(name + 33, "owner")) return !used;
     const char *s = read_number(name + (own ? 0 : 33), &generation);
+    if (s && own && !strcmp(s, ".copies")) return generation != m->generation;
     if (!s || *s != '.' || !(s = read_number(s + 1, &i))) return false;
     const bool sums = !strcmp(s, ".sum");
     if (*s && !sums) return false;

@@ -27,6 +27,7 @@
 #include <inttypes.h>
 #include <jansson.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
 
@@ -121,13 +122,9 @@ static int read_targets(sluice_manifest *m, const char *targets, sluice_reason *
     return 0;
 }
 
-static int make(sluice_manifest *m, const char *layout, const char *targets, const sluice_manifest *before,
-                sluice_reason *why) {
+/* The rest, for a description and a layout. */
+static int finish(sluice_manifest *m, const char *targets, const sluice_manifest *before, sluice_reason *why) {
     int error;
-    m->desc.format = SLUICE_RAW;
-    m->desc.shape.header = 0;
-    if ((error = sluice_desc_settle(&m->desc, why))) return error;
-    if ((error = sluice_layout_parse(&m->layout, &m->desc.shape, layout, why))) return error;
     if ((error = make_room(m))) return sluice_pass(why, error);
     if ((error = read_targets(m, targets, why))) return error;
     m->generation = 1;
@@ -139,13 +136,40 @@ static int make(sluice_manifest *m, const char *layout, const char *targets, con
     return 0;
 }
 
-int sluice_manifest_make(sluice_manifest **out, const sluice_desc *d, const char *layout, const char *targets,
-                         const sluice_manifest *before, sluice_reason *why) {
+static sluice_manifest *start(const sluice_desc *d, sluice_reason *why) {
     sluice_manifest *m = sluice_mem_alloc(1, sizeof *m);
-    if (!m) return sluice_pass(why, -ENOMEM);
+    if (!m) {
+        sluice_pass(why, -ENOMEM);
+        return NULL;
+    }
     memset(m, 0, sizeof *m);
     m->desc = *d;
-    const int error = make(m, layout, targets, before, why);
+    m->desc.format = SLUICE_RAW;
+    return m;
+}
+
+int sluice_manifest_make(sluice_manifest **out, const sluice_desc *d, const char *layout, const char *targets,
+                         const sluice_manifest *before, sluice_reason *why) {
+    sluice_manifest *m = start(d, why);
+    if (!m) return -ENOMEM;
+    m->desc.shape.header = 0;
+    int error = sluice_desc_settle(&m->desc, why);
+    if (!error) error = sluice_layout_parse(&m->layout, &m->desc.shape, layout, why);
+    if (!error) error = finish(m, targets, before, why);
+    if (error)
+        sluice_manifest_free(m);
+    else
+        *out = m;
+    return error;
+}
+
+int sluice_manifest_place(sluice_manifest **out, const sluice_desc *d, int n, sluice_lot *lot, int nlots,
+                          const char *targets, sluice_reason *why) {
+    sluice_manifest *m = start(d, why);
+    if (!m) return -ENOMEM;
+    int error = sluice_desc_settle(&m->desc, why);
+    if (!error) error = sluice_placed_make(&m->layout, &m->desc.shape, n, lot, nlots, why);
+    if (!error && (error = finish(m, targets, NULL, why))) m->layout->placed->lot = NULL; /* which stay the caller's */
     if (error)
         sluice_manifest_free(m);
     else
@@ -220,6 +244,30 @@ static void put_string(writer *w, const char *s) {
     put(w, "\"", 1);
 }
 
+static void put_set(writer *w, const sluice_set *s) {
+    const int64_t n = sluice_set_print(s, NULL, 0);
+    char *text = sluice_mem_alloc((size_t)n + 1, 1);
+    if (text) sluice_set_print(s, text, (size_t)n + 1);
+    if (text) put_string(w, text);
+    if (!text && w->len >= 0) {
+        sluice_mem_free(w->text);
+        *w = (writer){NULL, -1, 0};
+    }
+    sluice_mem_free(text);
+}
+
+static void put_groups(writer *w, const sluice_placed *p) {
+    print(w, "  ],\n  \"groups\": [\n");
+    for (int i = 0; i < p->n; i++) {
+        const sluice_lot *lot = &p->lot[i];
+        print(w, "    {\"bytes\": ");
+        put_set(w, &lot->bytes);
+        for (int c = 0; c < lot->n; c++) print(w, "%s%d", c ? ", " : ", \"subfiles\": [", lot->subfile[c]);
+        for (int c = 0; c < lot->n; c++) print(w, "%s%" PRId64, c ? ", " : "], \"at\": [", lot->at[c]);
+        print(w, "]}%s\n", i < p->n - 1 ? "," : "");
+    }
+}
+
 static void write_text(writer *w, const sluice_manifest *m) {
     sluice_type t;
     sluice_type_parse(&t, m->desc.type);
@@ -237,6 +285,7 @@ static void write_text(writer *w, const sluice_manifest *m) {
         put_string(w, m->desc.descr);
         print(w, ",\n");
     }
+    if (m->desc.shape.header) print(w, "  \"header\": %" PRId64 ",\n", m->desc.shape.header);
     if (m->checksum) print(w, "  \"checksum_block\": %" PRId64 ",\n", m->checksum);
     print(w, "  \"layout\": ");
     put_string(w, m->layout->text);
@@ -245,21 +294,11 @@ static void write_text(writer *w, const sluice_manifest *m) {
     print(w, "],\n  \"subfiles\": [\n");
     for (int i = 0; i < m->layout->n; i++)
         print(w, "    {\"name\": \"%s\", \"target\": \"%s\", \"size\": %" PRId64 "}%s\n",
-              sluice_manifest_name(m, i).text, m->target[m->place[i]].text, m->layout->set[i].size,
+              sluice_manifest_name(m, i).text, m->target[m->place[i]].text, m->layout->size[i],
               i < m->layout->n - 1 ? "," : "");
-    print(w, "  ]\n}\n");
+    if (m->layout->placed) put_groups(w, m->layout->placed);
+    print(w, "  ]%s\n}\n", m->layout->placed ? ",\n  \"requires\": [\"placed\"]" : "");
 }
-
-int sluice_manifest_format(const sluice_manifest *m, char **text, int64_t *len, sluice_reason *why) {
-    writer w = {NULL, 0, 0};
-    write_text(&w, m);
-    if (w.len < 0) return sluice_pass(why, -ENOMEM);
-    *text = w.text;
-    *len = w.len;
-    return 0;
-}
-
-/* ---- Reading ---- */
 
 /* Counts brackets and values without a tree; strings are skipped, whatever is in them. */
 static int scan(const char *text, int64_t len, sluice_reason *why) {
@@ -285,6 +324,28 @@ static int scan(const char *text, int64_t len, sluice_reason *why) {
     }
     return 0;
 }
+
+static int check_text(const char *text, int64_t len, sluice_reason *why) {
+    if (len > SLUICE_MAX_MANIFEST)
+        return sluice_refuse(why, SLUICE_E_FORMAT, -1, "a manifest of more than %d bytes", SLUICE_MAX_MANIFEST);
+    return scan(text, len, why);
+}
+
+int sluice_manifest_format(const sluice_manifest *m, char **text, int64_t *len, sluice_reason *why) {
+    writer w = {NULL, 0, 0};
+    write_text(&w, m);
+    if (w.len < 0) return sluice_pass(why, -ENOMEM);
+    const int error = m->layout->placed ? check_text(w.text, w.len, why) : 0; /* others are always short enough */
+    if (error) {
+        sluice_mem_free(w.text);
+        return error;
+    }
+    *text = w.text;
+    *len = w.len;
+    return 0;
+}
+
+/* ---- Reading ---- */
 
 #define REFUSE(...) sluice_refuse(why, SLUICE_E_FORMAT, -1, __VA_ARGS__)
 
@@ -325,11 +386,12 @@ static int read_version(const json_t *o, sluice_reason *why) {
                              version, VERSION);
     const json_t *requires = json_object_get(o, "requires");
     if (requires && !json_is_array(requires)) return REFUSE("\"requires\" is not a list");
-    if (json_array_size(requires)) {
-        const json_t *first = json_array_get(requires, 0);
-        if (!json_is_string(first)) return REFUSE("\"requires\" holds what is not a string");
+    for (size_t i = 0; i < json_array_size(requires); i++) {
+        const json_t *word = json_array_get(requires, i);
+        if (!json_is_string(word)) return REFUSE("\"requires\" holds what is not a string");
+        if (!strcmp(json_string_value(word), "placed")) continue;
         return sluice_refuse(why, SLUICE_E_VERSION, -1, "it requires \"%.60s\", which this Sluice does not know",
-                             json_string_value(first));
+                             json_string_value(word));
     }
     return 0;
 }
@@ -423,17 +485,82 @@ static int read_places(sluice_manifest *m, const json_t *o, sluice_reason *why) 
         if (error) return REFUSE("subfile %d: %.160s", i, inner.text);
         if (!has_target(m, target, strlen(target), &m->place[i]))
             return REFUSE("subfile %d: its target is not listed", i);
-        if (size != m->layout->set[i].size)
+        if (size != m->layout->size[i])
             return REFUSE("subfile %d has %" PRId64 " bytes; the layout gives it %" PRId64, i, size,
-                          m->layout->set[i].size);
+                          m->layout->size[i]);
         if (strcmp(name, sluice_manifest_name(m, i).text) != 0)
             return REFUSE("subfile %d is not called %s", i, sluice_manifest_name(m, i).text);
     }
     return 0;
 }
 
-static int read_tree(sluice_manifest *m, const json_t *o, sluice_reason *why) {
+/* ---- Layouts by plan ---- */
+
+static int read_group(sluice_lot *lot, const json_t *o, sluice_reason *why) {
+    const json_t *subfiles, *at;
+    const char *text;
+    int error = !json_is_object(o) ? REFUSE("not an object") : 0;
+    if (!error) error = get_string(o, "bytes", SLUICE_MAX_MANIFEST, &text, why);
+    if (!error) error = get_list(o, "subfiles", &subfiles, why);
+    if (!error) error = get_list(o, "at", &at, why);
+    if (error) return error;
+    const size_t n = json_array_size(subfiles);
+    if (n < 1 || n > SLUICE_MAX_SUBFILES) return REFUSE("\"subfiles\" has %zu entries", n);
+    if (json_array_size(at) != n) return REFUSE("\"at\" has %zu entries, \"subfiles\" %zu", json_array_size(at), n);
+    if (!sluice_lot_make(lot, (int)n)) return sluice_pass(why, -ENOMEM);
+    for (size_t c = 0; c < n; c++) {
+        const json_t *i = json_array_get(subfiles, c), *x = json_array_get(at, c);
+        if (!json_is_integer(i) || json_integer_value(i) < 0 || json_integer_value(i) > SLUICE_MAX_SUBFILES)
+            return REFUSE("\"subfiles\" holds what is not the number of one");
+        if (!json_is_integer(x) || json_integer_value(x) < 0) return REFUSE("\"at\" holds what is not an offset");
+        lot->subfile[c] = (int)json_integer_value(i);
+        lot->at[c] = json_integer_value(x);
+    }
+    sluice_reason inner;
+    if ((error = sluice_set_parse(&lot->bytes, text, &inner)))
+        return sluice_refuse(why, error == -ENOMEM ? error : SLUICE_E_FORMAT, -1, "\"bytes\": %.150s", inner.text);
+    return 0;
+}
+
+/* "placed:N": the number, or 0. */
+static int read_parts(const char *layout) {
+    char *end, again[32];
+    const long n = strncmp(layout, "placed:", 7) != 0 ? 0 : strtol(layout + 7, &end, 10);
+    if (n < 1 || n >= SLUICE_MAX_SUBFILES) return 0;
+    snprintf(again, sizeof again, "placed:%ld", n);
+    return strcmp(again, layout) ? 0 : (int)n;
+}
+
+static int read_placed(sluice_manifest *m, const json_t *o, int parts, sluice_reason *why) {
+    const json_t *list;
+    int error = get_list(o, "groups", &list, why), n = 0;
+    if (error) return error;
+    const size_t count = json_array_size(list);
+    if (count > SLUICE_MAX_LOTS) return REFUSE("\"groups\" has %zu entries; it has at most %d", count, SLUICE_MAX_LOTS);
+    sluice_lot *lot = sluice_mem_alloc(count + 1, sizeof *lot);
+    if (!lot) return sluice_pass(why, -ENOMEM);
+    for (size_t i = 0; i < count && !error; i++) {
+        sluice_reason inner;
+        lot[n] = (sluice_lot){SLUICE_SET_EMPTY, 0, NULL, NULL};
+        error = read_group(&lot[n++], json_array_get(list, i), &inner);
+        if (error) sluice_refuse(why, error, -1, "group %zu: %.160s", i, inner.text);
+    }
+    if (!error) error = sluice_placed_make(&m->layout, &m->desc.shape, parts, lot, n, why);
+    if (error) sluice_lots_free(lot, n);
+    return error;
+}
+
+static int read_layout(sluice_manifest *m, const json_t *o, sluice_reason *why) {
     const char *layout;
+    int error = get_string(o, "layout", SLUICE_MAX_LAYOUT_TEXT, &layout, why);
+    if (error) return error;
+    const int parts = read_parts(layout);
+    if (!parts) return sluice_layout_parse(&m->layout, &m->desc.shape, layout, why);
+    if (json_object_get(o, "header")) error = get_number(o, "header", 0, &m->desc.shape.header, why);
+    return error ? error : read_placed(m, o, parts, why);
+}
+
+static int read_tree(sluice_manifest *m, const json_t *o, sluice_reason *why) {
     int error;
     if (!json_is_object(o)) return REFUSE("not an object");
     if ((error = read_version(o, why))) return error;
@@ -441,16 +568,14 @@ static int read_tree(sluice_manifest *m, const json_t *o, sluice_reason *why) {
     if ((error = read_shape(&m->desc.shape, o, why))) return error;
     if ((error = read_type(&m->desc, o, why))) return error;
     if ((error = read_checksum(m, o, why))) return error;
-    if ((error = get_string(o, "layout", SLUICE_MAX_LAYOUT_TEXT, &layout, why))) return error;
-    if ((error = sluice_layout_parse(&m->layout, &m->desc.shape, layout, why))) return error;
+    if ((error = read_layout(m, o, why))) return error;
     return read_places(m, o, why);
 }
 
 /* The tree is jansson's memory; it counts as one allocation of the length of the text. */
 static int read_text(sluice_manifest *m, const char *text, int64_t len, sluice_reason *why) {
     json_error_t bad;
-    if (len > SLUICE_MAX_MANIFEST) return REFUSE("a manifest of more than %d bytes", SLUICE_MAX_MANIFEST);
-    int error = scan(text, len, why);
+    int error = check_text(text, len, why);
     if (error) return error;
     if (!sluice_mem_charge(len)) return sluice_pass(why, -ENOMEM);
     json_t *o = json_loadb(text, (size_t)len, JSON_REJECT_DUPLICATES, &bad);

@@ -30,7 +30,7 @@ int sluice_space_ask(sluice_space **out, int *n, const sluice_manifest *m, const
         count++;
     }
     for (int i = 0; i < m->layout->n; i++) {
-        const int64_t size = m->layout->set[i].size, sums = m->checksum ? sluice_sums_length(size, m->checksum) : 0;
+        const int64_t size = m->layout->size[i], sums = m->checksum ? sluice_sums_length(size, m->checksum) : 0;
         int64_t *need = &space[of[m->place[i]]].need;
         if (!sluice_add(*need, size, need) || !sluice_add(*need, sums, need)) *need = INT64_MAX;
     }

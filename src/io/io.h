@@ -29,10 +29,11 @@ typedef struct sluice_io {
     bool grows;      /* others may make the file longer: it is written through the mapping below this only, */
     int64_t settled; /* for the system may yet put zeros behind what was the end a moment ago */
     bool writable;
-    bool exclusive; /* no one else writes the file */
-    pid_t holder;   /* the process that keeps all others out by a lock on the container; 0: none */
-    bool locks;     /* ranges can be locked */
-    pid_t claimer;  /* lock.c: others move no gaps; the process that said so */
+    bool exclusive;   /* no one else writes the file */
+    pid_t holder;     /* the process that keeps all others out by a lock on the container; 0: none */
+    bool locks;       /* ranges can be locked */
+    int64_t data_end; /* locks from here on are not about data; 0: not known */
+    pid_t claimer;    /* lock.c: others move no gaps; the process that said so */
     sluice_method method;
     int64_t memory; /* for all buffers */
     unsigned char *buf;

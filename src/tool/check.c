@@ -79,7 +79,7 @@ static void check_layout(inspection *s, const sluice_layout *l) {
 static void check_subfile(inspection *s, const sluice_manifest *m, int folder, int i) {
     const sluice_subfile_name name = sluice_manifest_name(m, i);
     const char *target = m->target[m->place[i]].text;
-    const int64_t need = m->layout->set[i].size;
+    const int64_t need = m->layout->size[i];
     struct stat st;
     if (fstatat(folder, name.text, &st, AT_SYMLINK_NOFOLLOW))
         check_find(s, "subfile %d, %s on target %s: %s", i, name.text, target, strerror(errno));

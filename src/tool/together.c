@@ -292,7 +292,7 @@ static void print_span(const sluice_set *s, int64_t base) {
 /* What of a domain lies in subfile i. */
 static void part_of_subfile(sluice_set *out, const scene *s, const sluice_set *domain, int i) {
     const int64_t base = s->contained->layout->base[i];
-    report_error(sluice_set_cut(out, domain, base, base + s->contained->layout->set[i].size), "domains");
+    report_error(sluice_set_cut(out, domain, base, base + s->contained->layout->size[i]), "domains");
 }
 
 /* A line for each subfile of which an aggregator has a part. */
