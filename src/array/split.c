@@ -138,17 +138,19 @@ static int add_lot(sluice_pieces *p, int first, const sluice_layout *l, sluice_w
         sluice_bound_part more = {SLUICE_SET_EMPTY, SLUICE_SET_EMPTY};
         err = sluice_set_copy(&more.file, &b.file);
         if (!err) err = sluice_set_copy(&more.mem, &b.mem);
+        if (!err) err = sluice_placed_land(&lot->where[c], &more.file);
         if (err)
             free_bound(&more);
         else
-            err = add_or_extend(p, first, part, &more, l->base[lot->subfile[c]] + lot->at[c]);
+            err = add_or_extend(p, first, part, &more, l->base[lot->subfile[c]]);
     }
+    if (!err) err = sluice_placed_land(&lot->where[one], &b.file);
     if (err) {
         free_bound(&b);
         return err;
     }
     if (all && lot->n > 1) note_copied(&p->copied, lot, part->file);
-    return add_or_extend(p, first, part, &b, l->base[lot->subfile[one]] + lot->at[one]);
+    return add_or_extend(p, first, part, &b, l->base[lot->subfile[one]]);
 }
 
 static int split_placed(sluice_pieces *p, const sluice_layout *l, sluice_which w, const sluice_io_part *part) {
@@ -159,8 +161,8 @@ static int split_placed(sluice_pieces *p, const sluice_layout *l, sluice_which w
     sluice_mem_free(hit);
     if (err || !left) return err;
     sluice_bound_part b = {SLUICE_SET_EMPTY, SLUICE_SET_EMPTY};
-    err = sluice_placed_split(&l->set[l->n - 1], part->file, &b.file, &b.mem);
-    return err ? err : add_or_extend(p, first, part, &b, l->base[l->n - 1]);
+    err = sluice_placed_split(&l->placed->rest, part->file, &b.file, &b.mem);
+    return err ? err : add_or_extend(p, first, part, &b, l->base[l->n - 1] + l->placed->rest_at);
 }
 
 /* ---- All of them ---- */

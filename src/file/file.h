@@ -194,32 +194,39 @@ int sluice_layout_meet(const sluice_layout *l, const sluice_set *file, bool *hit
 int sluice_layout_owner(const sluice_layout *l, int64_t x);
 
 /* placed.c. A layout by plan: "placed:N", subfiles 0 to N - 1 for the processes of those ranks, and one, the last, for
- * what they share. A lot (a group, in the manifest) is a set of bytes of the array of which the k-th lies at at[c] + k
- * in subfile[c], for each of its copies c; the first is the one that counts when they differ. What is in no lot lies in
- * the last subfile, in ascending order. Lots share no byte, neither of the array nor of a subfile. */
+ * what they share. A lot (a group, in the manifest) is a set of bytes of the array of which the k-th is the k-th of
+ * where[c] in subfile[c], for each of its copies c; the first is the one that counts when they differ. In the last
+ * subfile are no copies. What is in no lot lies there, in ascending order, behind all lots. Lots share no byte, neither
+ * of the array nor of a subfile. */
 enum { SLUICE_MAX_LOTS = 65536 };
 typedef struct sluice_lot {
     sluice_set bytes;
     int n; /* copies */
-    int *subfile;
-    int64_t *at; /* one piece of memory with subfile, which starts behind it */
+    sluice_set *where;
+    int *subfile; /* in the same memory */
 } sluice_lot;
+typedef struct sluice_places {
+    int n, nlots; /* subfiles but the shared one */
+    sluice_lot *lot;
+    int64_t rest_at; /* where in the shared one the rest starts; -1: right behind the lots there */
+} sluice_places;
 typedef struct sluice_placed {
     int n;
     sluice_lot *lot;  /* in the order of their first bytes */
     int leaves;       /* a tree over them: node k spans its children 2 k and 2 k + 1, leaf i is leaves + i: */
     sluice_run *span; /* from the first byte up to the last of what is below */
     bool copies;      /* some lot has more than one */
+    sluice_set rest;  /* what is in no lot, */
+    int64_t rest_at;  /* and where in the shared subfile it starts */
 } sluice_placed;
 
 /* Local. A lot without bytes, with room for n copies; false without memory. */
 bool sluice_lot_make(sluice_lot *lot, int n);
 void sluice_lots_free(sluice_lot *lot, int n);
 
-/* Pure. The layout of these lots for arrays of that shape, with its header, and n subfiles but the shared one. Takes
- * them over if it succeeds, and may change their order in any case. why has the number of the lot as position. */
-int sluice_placed_make(sluice_layout **out, const sluice_shape *shape, int n, sluice_lot *lot, int nlots,
-                       sluice_reason *why);
+/* Pure. The layout of these lots for arrays of that shape, with its header. Takes them over if it succeeds, and may
+ * change their order in any case. why has the number of the lot as position. */
+int sluice_placed_make(sluice_layout **out, const sluice_shape *shape, const sluice_places *places, sluice_reason *why);
 void sluice_placed_free(sluice_placed *p);
 
 /* Pure. For sluice_layout_resize(): lots end where the array does; what is new is in none. And _owner(). */
@@ -232,6 +239,9 @@ int sluice_placed_meet(const sluice_placed *p, const sluice_set *file, int **hit
 
 /* Pure. What is both in `file` and in `in`: which bytes of `in` (*sub), and of `file` (*ranks). */
 int sluice_placed_split(const sluice_set *in, const sluice_set *file, sluice_set *sub, sluice_set *ranks);
+
+/* Pure. Bytes of a lot, by number, become those of the subfile in which they lie. */
+int sluice_placed_land(const sluice_set *where, sluice_set *sub);
 
 /* ---- Containers ---- */
 
@@ -258,8 +268,8 @@ int sluice_manifest_make(sluice_manifest **out, const sluice_desc *d, const char
                          const sluice_manifest *before, sluice_reason *why);
 
 /* Local. The same for a new array, which may have a header, with a layout by plan: see sluice_placed_make(). */
-int sluice_manifest_place(sluice_manifest **out, const sluice_desc *d, int n, sluice_lot *lot, int nlots,
-                          const char *targets, sluice_reason *why);
+int sluice_manifest_place(sluice_manifest **out, const sluice_desc *d, const sluice_places *places, const char *targets,
+                          sluice_reason *why);
 void sluice_manifest_free(sluice_manifest *m);
 
 /* Pure. Checksums for blocks of so many bytes; 0: none. A next generation has those of the one before. */

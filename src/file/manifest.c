@@ -163,12 +163,12 @@ int sluice_manifest_make(sluice_manifest **out, const sluice_desc *d, const char
     return error;
 }
 
-int sluice_manifest_place(sluice_manifest **out, const sluice_desc *d, int n, sluice_lot *lot, int nlots,
-                          const char *targets, sluice_reason *why) {
+int sluice_manifest_place(sluice_manifest **out, const sluice_desc *d, const sluice_places *places, const char *targets,
+                          sluice_reason *why) {
     sluice_manifest *m = start(d, why);
     if (!m) return -ENOMEM;
     int error = sluice_desc_settle(&m->desc, why);
-    if (!error) error = sluice_placed_make(&m->layout, &m->desc.shape, n, lot, nlots, why);
+    if (!error) error = sluice_placed_make(&m->layout, &m->desc.shape, places, why);
     if (!error && (error = finish(m, targets, NULL, why))) m->layout->placed->lot = NULL; /* which stay the caller's */
     if (error)
         sluice_manifest_free(m);
@@ -256,16 +256,30 @@ static void put_set(writer *w, const sluice_set *s) {
     sluice_mem_free(text);
 }
 
+/* A number, where it is all in one piece. */
+static void put_place(writer *w, const sluice_set *s) {
+    const int64_t lo = sluice_set_lo(s);
+    if (s->size == sluice_set_hi(s) - lo)
+        print(w, "%" PRId64, lo);
+    else
+        put_set(w, s);
+}
+
 static void put_groups(writer *w, const sluice_placed *p) {
-    print(w, "  ],\n  \"groups\": [\n");
+    print(w, ",\n  \"requires\": [\"placed\"],\n  \"groups\": [\n");
     for (int i = 0; i < p->n; i++) {
         const sluice_lot *lot = &p->lot[i];
         print(w, "    {\"bytes\": ");
         put_set(w, &lot->bytes);
         for (int c = 0; c < lot->n; c++) print(w, "%s%d", c ? ", " : ", \"subfiles\": [", lot->subfile[c]);
-        for (int c = 0; c < lot->n; c++) print(w, "%s%" PRId64, c ? ", " : "], \"at\": [", lot->at[c]);
+        print(w, "], \"at\": [");
+        for (int c = 0; c < lot->n; c++) {
+            if (c) put(w, ", ", 2);
+            put_place(w, &lot->where[c]);
+        }
         print(w, "]}%s\n", i < p->n - 1 ? "," : "");
     }
+    print(w, "  ],\n  \"rest\": %" PRId64, p->rest_at);
 }
 
 static void write_text(writer *w, const sluice_manifest *m) {
@@ -296,8 +310,9 @@ static void write_text(writer *w, const sluice_manifest *m) {
         print(w, "    {\"name\": \"%s\", \"target\": \"%s\", \"size\": %" PRId64 "}%s\n",
               sluice_manifest_name(m, i).text, m->target[m->place[i]].text, m->layout->size[i],
               i < m->layout->n - 1 ? "," : "");
+    print(w, "  ]");
     if (m->layout->placed) put_groups(w, m->layout->placed);
-    print(w, "  ]%s\n}\n", m->layout->placed ? ",\n  \"requires\": [\"placed\"]" : "");
+    print(w, "\n}\n");
 }
 
 /* Counts brackets and values without a tree; strings are skipped, whatever is in them. */
@@ -496,9 +511,21 @@ static int read_places(sluice_manifest *m, const json_t *o, sluice_reason *why) 
 
 /* ---- Layouts by plan ---- */
 
+/* Where a copy lies: a number, from there on; or a set. */
+static int read_place(sluice_set *out, const json_t *v, int64_t size, sluice_reason *why) {
+    sluice_reason inner;
+    int error;
+    if (json_is_integer(v) && json_integer_value(v) >= 0 && json_integer_value(v) <= INT64_MAX - size)
+        return sluice_pass(why, sluice_set_block(out, json_integer_value(v), size));
+    if (!json_is_string(v)) return REFUSE("\"at\" holds what is neither an offset nor a set");
+    if (!(error = sluice_set_parse(out, json_string_value(v), &inner))) return 0;
+    return sluice_refuse(why, error == -ENOMEM ? error : SLUICE_E_FORMAT, -1, "\"at\": %.150s", inner.text);
+}
+
 static int read_group(sluice_lot *lot, const json_t *o, sluice_reason *why) {
     const json_t *subfiles, *at;
     const char *text;
+    sluice_reason inner;
     int error = !json_is_object(o) ? REFUSE("not an object") : 0;
     if (!error) error = get_string(o, "bytes", SLUICE_MAX_MANIFEST, &text, why);
     if (!error) error = get_list(o, "subfiles", &subfiles, why);
@@ -508,18 +535,16 @@ static int read_group(sluice_lot *lot, const json_t *o, sluice_reason *why) {
     if (n < 1 || n > SLUICE_MAX_SUBFILES) return REFUSE("\"subfiles\" has %zu entries", n);
     if (json_array_size(at) != n) return REFUSE("\"at\" has %zu entries, \"subfiles\" %zu", json_array_size(at), n);
     if (!sluice_lot_make(lot, (int)n)) return sluice_pass(why, -ENOMEM);
-    for (size_t c = 0; c < n; c++) {
-        const json_t *i = json_array_get(subfiles, c), *x = json_array_get(at, c);
-        if (!json_is_integer(i) || json_integer_value(i) < 0 || json_integer_value(i) > SLUICE_MAX_SUBFILES)
-            return REFUSE("\"subfiles\" holds what is not the number of one");
-        if (!json_is_integer(x) || json_integer_value(x) < 0) return REFUSE("\"at\" holds what is not an offset");
-        lot->subfile[c] = (int)json_integer_value(i);
-        lot->at[c] = json_integer_value(x);
-    }
-    sluice_reason inner;
     if ((error = sluice_set_parse(&lot->bytes, text, &inner)))
         return sluice_refuse(why, error == -ENOMEM ? error : SLUICE_E_FORMAT, -1, "\"bytes\": %.150s", inner.text);
-    return 0;
+    for (size_t c = 0; c < n && !error; c++) {
+        const json_t *i = json_array_get(subfiles, c);
+        if (!json_is_integer(i) || json_integer_value(i) < 0 || json_integer_value(i) >= SLUICE_MAX_SUBFILES)
+            return REFUSE("\"subfiles\" holds what is not the number of one");
+        lot->subfile[c] = (int)json_integer_value(i);
+        error = read_place(&lot->where[c], json_array_get(at, c), lot->bytes.size, why);
+    }
+    return error;
 }
 
 /* "placed:N": the number, or 0. */
@@ -533,20 +558,22 @@ static int read_parts(const char *layout) {
 
 static int read_placed(sluice_manifest *m, const json_t *o, int parts, sluice_reason *why) {
     const json_t *list;
-    int error = get_list(o, "groups", &list, why), n = 0;
+    sluice_places p = {parts, 0, NULL, -1};
+    int error = get_list(o, "groups", &list, why);
+    if (!error) error = get_number(o, "rest", 0, &p.rest_at, why);
     if (error) return error;
     const size_t count = json_array_size(list);
     if (count > SLUICE_MAX_LOTS) return REFUSE("\"groups\" has %zu entries; it has at most %d", count, SLUICE_MAX_LOTS);
-    sluice_lot *lot = sluice_mem_alloc(count + 1, sizeof *lot);
-    if (!lot) return sluice_pass(why, -ENOMEM);
+    p.lot = sluice_mem_alloc(count + 1, sizeof *p.lot);
+    if (!p.lot) return sluice_pass(why, -ENOMEM);
     for (size_t i = 0; i < count && !error; i++) {
         sluice_reason inner;
-        lot[n] = (sluice_lot){SLUICE_SET_EMPTY, 0, NULL, NULL};
-        error = read_group(&lot[n++], json_array_get(list, i), &inner);
+        p.lot[p.nlots] = (sluice_lot){SLUICE_SET_EMPTY, 0, NULL, NULL};
+        error = read_group(&p.lot[p.nlots++], json_array_get(list, i), &inner);
         if (error) sluice_refuse(why, error, -1, "group %zu: %.160s", i, inner.text);
     }
-    if (!error) error = sluice_placed_make(&m->layout, &m->desc.shape, parts, lot, n, why);
-    if (error) sluice_lots_free(lot, n);
+    if (!error) error = sluice_placed_make(&m->layout, &m->desc.shape, &p, why);
+    if (error) sluice_lots_free(p.lot, p.nlots);
     return error;
 }
 

@@ -99,16 +99,32 @@ int sluice_mark_remove(int folder, const sluice_manifest *m) {
 
 /* ---- Making copies equal ---- */
 
+/* Bytes of a set, by number. */
+static int move(sluice_store *s, bool write, const sluice_set *where, sluice_run piece, unsigned char *buf,
+                sluice_reason *why) {
+    sluice_cursor c;
+    sluice_run run;
+    int error = 0;
+    sluice_cursor_init(&c, where);
+    sluice_cursor_seek(&c, piece.off);
+    for (int64_t done = 0, n; done < piece.len && !error && sluice_cursor_run(&c, &run); done += n) {
+        n = sluice_min(run.len, piece.len - done);
+        error = (write ? sluice_store_write(s, run.off, buf + done, n, why)
+                       : sluice_store_read(s, run.off, buf + done, n, why));
+    }
+    return error;
+}
+
 /* One piece of a lot: what differs from the first copy is written over. */
 static int heal_piece(sluice_store *const *member, const sluice_lot *lot, sluice_run piece, unsigned char *buf,
                       bool *changed, sluice_reason *why) {
     unsigned char *other = buf + BUFFER;
-    int error = sluice_store_read(member[lot->subfile[0]], lot->at[0] + piece.off, buf, piece.len, why);
+    int error = move(member[lot->subfile[0]], false, &lot->where[0], piece, buf, why);
     for (int c = 1; c < lot->n && !error; c++) {
         sluice_store *s = member[lot->subfile[c]];
-        error = sluice_store_read(s, lot->at[c] + piece.off, other, piece.len, why);
+        error = move(s, false, &lot->where[c], piece, other, why);
         if (error || !memcmp(buf, other, (size_t)piece.len)) continue;
-        error = sluice_store_write(s, lot->at[c] + piece.off, buf, piece.len, why);
+        error = move(s, true, &lot->where[c], piece, buf, why);
         changed[lot->subfile[c]] = true;
     }
     return error;

@@ -6,7 +6,7 @@
  *     array        a a . . b b c c . . b b         lots: a = {0-1}, b = {(4,5,6,2)}, c = {6-7}
  *     subfile 0    b b b b c c                     b at 0, c at 4
  *     subfile 1    a a c c                         a at 0, the copy of c at 2
- *     shared       . . . .                         the rest, in ascending order
+ *     shared       . . . .                         the rest, in ascending order, behind the lots that lie there
  *
  * Which lots a request meets is found in a tree over what they span, in which a branch is left out as soon as the
  * request has no byte in its span. The sets of the layout give each byte to the first of its copies, and so are a
@@ -25,30 +25,46 @@ enum { MAX_FAMILIES = 1 << 20 }; /* in all lots together, as in other layouts */
 
 bool sluice_lot_make(sluice_lot *lot, int n) {
     *lot = (sluice_lot){SLUICE_SET_EMPTY, n, NULL, NULL};
-    lot->at = sluice_mem_alloc((size_t)n, sizeof *lot->at + sizeof *lot->subfile);
-    if (!lot->at) return false;
-    lot->subfile = (int *)(lot->at + n);
+    lot->where = sluice_mem_alloc((size_t)n, sizeof *lot->where + sizeof *lot->subfile);
+    if (!lot->where) return false;
+    memset(lot->where, 0, (size_t)n * sizeof *lot->where);
+    lot->subfile = (int *)(lot->where + n);
     return true;
 }
 
+static void free_lot(sluice_lot *lot) {
+    for (int c = 0; lot->where && c < lot->n; c++) sluice_set_free(&lot->where[c]);
+    sluice_set_free(&lot->bytes);
+    sluice_mem_free(lot->where);
+}
+
 void sluice_lots_free(sluice_lot *lot, int n) {
-    for (int i = 0; lot && i < n; i++) {
-        sluice_set_free(&lot[i].bytes);
-        sluice_mem_free(lot[i].at);
-    }
+    for (int i = 0; lot && i < n; i++) free_lot(&lot[i]);
     sluice_mem_free(lot);
 }
 
 void sluice_placed_free(sluice_placed *p) {
     if (!p) return;
     sluice_lots_free(p->lot, p->n);
+    sluice_set_free(&p->rest);
     sluice_mem_free(p->span);
     sluice_mem_free(p);
 }
 
 /* ---- Checking ---- */
 
+static int check_copy(const sluice_lot *lot, int n, int i, int c, sluice_reason *why) {
+    if (lot->subfile[c] < 0 || lot->subfile[c] > n || (lot->subfile[c] == n && lot->n > 1))
+        return sluice_refuse(why, SLUICE_E_ARGUMENT, i, "group %d: a copy in subfile %d; there are %d for copies", i,
+                             lot->subfile[c], n);
+    if (lot->where[c].size != lot->bytes.size)
+        return sluice_refuse(why, SLUICE_E_ARGUMENT, i, "group %d has %lld bytes, but %lld in subfile %d", i,
+                             (long long)lot->bytes.size, (long long)lot->where[c].size, lot->subfile[c]);
+    return 0;
+}
+
 static int check_lot(const sluice_lot *lot, int64_t length, int n, int64_t *families, int i, sluice_reason *why) {
+    int err = 0;
     if (!lot->bytes.size) return sluice_refuse(why, SLUICE_E_ARGUMENT, i, "group %d has no bytes", i);
     if (sluice_set_hi(&lot->bytes) > length)
         return sluice_refuse(why, SLUICE_E_ARGUMENT, i, "group %d goes up to byte %lld of %lld", i,
@@ -57,115 +73,121 @@ static int check_lot(const sluice_lot *lot, int64_t length, int n, int64_t *fami
         return sluice_refuse(why, SLUICE_E_ARGUMENT, i, "group %d has %d copies; there are %d subfiles for them", i,
                              lot->n, n);
     *families += lot->bytes.nnode;
-    if (*families > MAX_FAMILIES)
-        return sluice_refuse(why, SLUICE_E_COMPLEX, i, "the groups take more than %d families", MAX_FAMILIES);
-    return 0;
-}
-
-/* A copy of a lot, as a piece of a subfile. */
-typedef struct piece {
-    int subfile, lot;
-    int64_t at, end;
-} piece;
-
-static int by_place(const void *a, const void *b) {
-    const piece *x = a, *y = b;
-    if (x->subfile != y->subfile) return x->subfile < y->subfile ? -1 : 1;
-    return (x->at > y->at) - (x->at < y->at);
-}
-
-/* Pieces of a subfile do not overlap; it ends with the last. */
-static int check_pieces(piece *p, int64_t n, int64_t *size, sluice_reason *why) {
-    qsort(p, (size_t)n, sizeof *p, by_place);
-    for (int64_t k = 0; k < n; k++) {
-        if (k && p[k - 1].subfile == p[k].subfile && p[k - 1].end > p[k].at)
-            return sluice_refuse(why, SLUICE_E_SHARED, p[k].lot, "groups %d and %d both have byte %lld of subfile %d",
-                                 p[k - 1].lot, p[k].lot, (long long)p[k].at, p[k].subfile);
-        size[p[k].subfile] = p[k].end;
+    for (int c = 0; c < lot->n && !err; c++) {
+        err = check_copy(lot, n, i, c, why);
+        *families += lot->where[c].nnode;
     }
-    return 0;
-}
-
-static int measure(sluice_layout *l, sluice_reason *why) {
-    const sluice_placed *p = l->placed;
-    int64_t n = 0, k = 0;
-    for (int i = 0; i < p->n; i++) n += p->lot[i].n;
-    piece *all = sluice_mem_alloc((size_t)n + 1, sizeof *all);
-    if (!all) return sluice_pass(why, -ENOMEM);
-    int err = 0;
-    for (int i = 0; i < p->n && !err; i++)
-        for (int c = 0; c < p->lot[i].n && !err; c++, k++) {
-            const sluice_lot *lot = &p->lot[i];
-            all[k] = (piece){lot->subfile[c], i, lot->at[c], 0};
-            if (lot->subfile[c] < 0 || lot->subfile[c] >= l->n - 1)
-                err = sluice_refuse(why, SLUICE_E_ARGUMENT, i, "group %d is in subfile %d of %d", i, lot->subfile[c],
-                                    l->n - 1);
-            else if (lot->at[c] < 0 || !sluice_add(lot->at[c], lot->bytes.size, &all[k].end))
-                err = sluice_refuse(why, SLUICE_E_OVERFLOW, i, "group %d does not fit at byte %lld of subfile %d", i,
-                                    (long long)lot->at[c], lot->subfile[c]);
-        }
-    if (!err) err = check_pieces(all, n, l->size, why);
-    sluice_mem_free(all);
+    if (!err && *families > MAX_FAMILIES)
+        err = sluice_refuse(why, SLUICE_E_COMPLEX, i, "the groups take more than %d families", MAX_FAMILIES);
     return err;
 }
 
 /* ---- Making ---- */
 
-static int by_first(const void *a, const void *b) {
-    const int64_t x = sluice_set_lo(&((const sluice_lot *)a)->bytes),
-                  y = sluice_set_lo(&((const sluice_lot *)b)->bytes);
-    return (x > y) - (x < y);
-}
-
-/* Adds what must not be there yet. */
-static int add(sluice_set *all, const sluice_set *more, sluice_reason *why) {
+/* Adds what must not be there yet; `of` is that of which the sets are bytes. */
+static int add(sluice_set *all, const sluice_set *more, int of, sluice_reason *why) {
     sluice_set both = SLUICE_SET_EMPTY;
-    int err = sluice_set_union(&both, all, more);
-    if (!err && both.size - all->size < more->size && !(err = sluice_set_intersect(&both, all, more)))
-        err = sluice_refuse(why, SLUICE_E_SHARED, -1, "two groups have byte %lld of the array",
-                            (long long)sluice_set_lo(&both));
-    else if (err)
-        sluice_pass(why, err);
+    int err = sluice_pass(why, sluice_set_union(&both, all, more));
+    if (!err && both.size - all->size < more->size && !(err = sluice_pass(why, sluice_set_intersect(&both, all, more))))
+        err = of < 0 ? sluice_refuse(why, SLUICE_E_SHARED, -1, "two groups have byte %lld of the array",
+                                     (long long)sluice_set_lo(&both))
+                     : sluice_refuse(why, SLUICE_E_SHARED, -1, "two groups have byte %lld of subfile %d",
+                                     (long long)sluice_set_lo(&both), of);
     sluice_set_free(err ? &both : all);
     if (!err) *all = both;
     return err;
 }
 
-/* The union of the lots [from, to), by halves. */
-static int unite(sluice_set *out, const sluice_placed *p, int from, int to, sluice_reason *why) {
-    if (to - from == 1) return sluice_pass(why, sluice_set_copy(out, &p->lot[from].bytes));
+/* Some bytes of something, by their subfile. */
+typedef struct share {
+    int subfile;
+    const sluice_set *set;
+} share;
+
+static int by_subfile(const void *a, const void *b) {
+    const share *x = a, *y = b;
+    if (x->subfile != y->subfile) return x->subfile < y->subfile ? -1 : 1;
+    const int64_t p = sluice_set_lo(x->set), q = sluice_set_lo(y->set);
+    return (p > q) - (p < q);
+}
+
+/* The union of n >= 1 shares that have no byte in common, by halves. */
+static int unite(sluice_set *out, const share *s, int64_t n, int of, sluice_reason *why) {
+    if (n == 1) return sluice_pass(why, sluice_set_copy(out, s->set));
     sluice_set high = SLUICE_SET_EMPTY;
-    const int half = from + (to - from) / 2;
-    int err = unite(out, p, from, half, why);
-    if (!err) err = unite(&high, p, half, to, why);
-    if (!err) err = add(out, &high, why);
+    int err = unite(out, s, n / 2, of, why);
+    if (!err) err = unite(&high, s + n / 2, n - n / 2, of, why);
+    if (!err) err = add(out, &high, of, why);
     sluice_set_free(&high);
     return err;
 }
 
-static int by_owner(const void *a, const void *b) {
-    const sluice_lot *x = a, *y = b;
-    return x->subfile[0] != y->subfile[0] ? (x->subfile[0] < y->subfile[0] ? -1 : 1) : by_first(a, b);
+/* How many shares from the first on are of the same subfile. */
+static int64_t alike(const share *s, int64_t n) {
+    int64_t k = 1;
+    while (k < n && s[k].subfile == s->subfile) k++;
+    return k;
 }
 
-/* The set of each subfile, and of what is left. */
-static int deal(sluice_layout *l, sluice_reason *why) {
-    sluice_placed *p = l->placed;
-    sluice_set all = SLUICE_SET_EMPTY, rest = SLUICE_SET_EMPTY;
+/* Where the last byte of each subfile lies; no two lots have the same place. */
+static int measure(sluice_layout *l, share *s, sluice_reason *why) {
+    const sluice_placed *p = l->placed;
+    int64_t n = 0;
     int err = 0;
-    if (p->n) qsort(p->lot, (size_t)p->n, sizeof *p->lot, by_owner);
-    for (int from = 0, to; from < p->n && !err; from = to) {
-        const int i = p->lot[from].subfile[0];
-        for (to = from; to < p->n && p->lot[to].subfile[0] == i;) to++;
-        err = unite(&l->set[i], p, from, to, why);
-        if (!err) err = add(&all, &l->set[i], why);
+    for (int i = 0; i < p->n; i++)
+        for (int c = 0; c < p->lot[i].n; c++) s[n++] = (share){p->lot[i].subfile[c], &p->lot[i].where[c]};
+    qsort(s, (size_t)n, sizeof *s, by_subfile);
+    for (int64_t k = 0, same; k < n && !err; k += same) {
+        sluice_set all = SLUICE_SET_EMPTY;
+        same = alike(s + k, n - k);
+        err = unite(&all, s + k, same, s[k].subfile, why);
+        if (!err) l->size[s[k].subfile] = sluice_set_hi(&all);
+        sluice_set_free(&all);
     }
-    if (!err) err = sluice_pass(why, sluice_set_block(&rest, 0, l->length));
-    if (!err) err = sluice_pass(why, sluice_set_subtract(&l->set[l->n - 1], &rest, &all));
-    l->size[l->n - 1] = err ? 0 : l->set[l->n - 1].size;
-    sluice_set_free(&all);
-    sluice_set_free(&rest);
     return err;
+}
+
+/* The set of each subfile; what is left; and the shared subfile, which has both. */
+static int deal(sluice_layout *l, share *s, sluice_reason *why) {
+    sluice_placed *p = l->placed;
+    const int last = l->n - 1;
+    sluice_set all = SLUICE_SET_EMPTY, whole = SLUICE_SET_EMPTY;
+    int err = 0;
+    for (int i = 0; i < p->n; i++) s[i] = (share){p->lot[i].subfile[0], &p->lot[i].bytes};
+    qsort(s, (size_t)p->n, sizeof *s, by_subfile);
+    for (int64_t k = 0, same; k < p->n && !err; k += same) {
+        same = alike(s + k, p->n - k);
+        err = unite(&l->set[s[k].subfile], s + k, same, -1, why);
+        if (!err) err = add(&all, &l->set[s[k].subfile], -1, why);
+    }
+    if (!err) err = sluice_pass(why, sluice_set_block(&whole, 0, l->length));
+    if (!err) err = sluice_pass(why, sluice_set_subtract(&p->rest, &whole, &all));
+    if (!err) err = sluice_pass(why, sluice_set_union(&l->set[last], &l->set[last], &p->rest));
+    sluice_set_free(&all);
+    sluice_set_free(&whole);
+    if (err) return err;
+    if (p->rest_at < 0) p->rest_at = l->size[last];
+    if (p->rest_at < l->size[last] || !sluice_add(p->rest_at, p->rest.size, &l->size[last]))
+        return sluice_refuse(why, SLUICE_E_ARGUMENT, -1, "what is in no group does not fit at byte %lld of subfile %d",
+                             (long long)p->rest_at, last);
+    return 0;
+}
+
+static int place(sluice_layout *l, sluice_reason *why) {
+    int64_t n = 1;
+    for (int i = 0; i < l->placed->n; i++) n += l->placed->lot[i].n;
+    share *s = sluice_mem_alloc((size_t)n, sizeof *s);
+    if (!s) return sluice_pass(why, -ENOMEM);
+    int err = measure(l, s, why);
+    if (!err) err = deal(l, s, why);
+    sluice_mem_free(s);
+    return err;
+}
+
+static int by_first(const void *a, const void *b) {
+    const int64_t x = sluice_set_lo(&((const sluice_lot *)a)->bytes),
+                  y = sluice_set_lo(&((const sluice_lot *)b)->bytes);
+    return (x > y) - (x < y);
 }
 
 static int make_tree(sluice_placed *p) {
@@ -215,22 +237,21 @@ static int make(sluice_layout *l, const sluice_shape *shape, int n, sluice_reaso
     if (!err && p->n > SLUICE_MAX_LOTS)
         err = sluice_refuse(why, SLUICE_E_ARGUMENT, -1, "%d groups; there are at most %d", p->n, SLUICE_MAX_LOTS);
     for (int i = 0; i < p->n && !err; i++) err = check_lot(&p->lot[i], l->length, n, &families, i, why);
-    if (!err) err = measure(l, why);
-    if (!err) err = deal(l, why);
+    if (!err) err = place(l, why);
     if (!err) err = sluice_pass(why, make_tree(l->placed));
     return err ? err : sluice_layout_line_up(l, why);
 }
 
-int sluice_placed_make(sluice_layout **out, const sluice_shape *shape, int n, sluice_lot *lot, int nlots,
+int sluice_placed_make(sluice_layout **out, const sluice_shape *shape, const sluice_places *places,
                        sluice_reason *why) {
     sluice_reason inner = {.pos = -1};
     sluice_layout *l = sluice_mem_alloc(1, sizeof *l);
     sluice_placed *p = sluice_mem_alloc(1, sizeof *p);
     int err = l && p ? 0 : sluice_pass(&inner, -ENOMEM);
-    if (p) *p = (sluice_placed){.n = nlots, .lot = lot};
+    if (p) *p = (sluice_placed){.n = places->nlots, .lot = places->lot, .rest_at = places->rest_at};
     if (l) memset(l, 0, sizeof *l);
     if (l) l->placed = p;
-    if (!err) err = make(l, shape, n, &inner);
+    if (!err) err = make(l, shape, places->n, &inner);
     if (!err) {
         *out = l;
         return 0;
@@ -243,35 +264,34 @@ int sluice_placed_make(sluice_layout **out, const sluice_shape *shape, int n, sl
 
 /* ---- Another extent ---- */
 
-/* The lots as far as they lie below `length`; how many there are, or negative. */
-static int cut_lots(sluice_lot **out, const sluice_placed *p, int64_t length) {
-    sluice_lot *lot = sluice_mem_alloc((size_t)p->n + 1, sizeof *lot);
-    int n = 0, err = lot ? 0 : -ENOMEM;
-    for (int i = 0; i < p->n && !err; i++) {
-        const sluice_lot *from = &p->lot[i];
-        if (sluice_set_lo(&from->bytes) >= length) continue;
-        err = sluice_lot_make(&lot[n], from->n) ? 0 : -ENOMEM;
-        if (err) break;
-        memcpy(lot[n].at, from->at, (size_t)from->n * (sizeof *from->at + sizeof *from->subfile));
-        err = sluice_set_cut(&lot[n++].bytes, &from->bytes, 0, length);
+/* A lot as far as it lies below `length`, and the place of each copy of that. */
+static int cut_lot(sluice_lot *out, const sluice_lot *from, int64_t length) {
+    if (!sluice_lot_make(out, from->n)) return -ENOMEM;
+    memcpy(out->subfile, from->subfile, (size_t)from->n * sizeof *from->subfile);
+    int err = sluice_set_cut(&out->bytes, &from->bytes, 0, length);
+    for (int c = 0; c < from->n && !err; c++) {
+        const int64_t end = sluice_set_select(&from->where[c], out->bytes.size - 1) + 1;
+        err = sluice_set_cut(&out->where[c], &from->where[c], 0, end);
     }
-    if (err) sluice_lots_free(lot, n);
-    if (!err) *out = lot;
-    return err ? err : n;
+    return err;
 }
 
 int sluice_placed_resize(sluice_layout **out, const sluice_layout *l, int64_t extent, sluice_reason *why) {
+    const sluice_placed *p = l->placed;
     sluice_shape shape = l->shape;
-    sluice_lot *lot = NULL;
     int64_t step[SLUICE_MAX_DIMS];
     const int slowest = shape.order == SLUICE_ROW_MAJOR ? 0 : shape.ndims - 1;
     shape.dim[slowest] = extent;
     int err = sluice_section_shape(&shape, step, why);
     if (err) return err;
-    const int n = cut_lots(&lot, l->placed, shape.header + step[slowest] * extent);
-    if (n < 0) return sluice_pass(why, n);
-    err = sluice_placed_make(out, &shape, l->n - 1, lot, n, why);
-    if (err) sluice_lots_free(lot, n);
+    const int64_t length = shape.header + step[slowest] * extent;
+    sluice_places places = {l->n - 1, 0, sluice_mem_alloc((size_t)p->n + 1, sizeof(sluice_lot)), p->rest_at};
+    if (!places.lot) return sluice_pass(why, -ENOMEM);
+    for (int i = 0; i < p->n && !err; i++)
+        if (sluice_set_lo(&p->lot[i].bytes) < length)
+            err = sluice_pass(why, cut_lot(&places.lot[places.nlots++], &p->lot[i], length));
+    if (!err) err = sluice_placed_make(out, &shape, &places, why);
+    if (err) sluice_lots_free(places.lot, places.nlots);
     return err;
 }
 
@@ -346,4 +366,10 @@ int sluice_placed_split(const sluice_set *in, const sluice_set *file, sluice_set
     *sub = where;
     *ranks = which;
     return 0;
+}
+
+int sluice_placed_land(const sluice_set *where, sluice_set *sub) {
+    const int64_t lo = sluice_set_lo(where);
+    if (where->size == sluice_set_hi(where) - lo) return sluice_set_shift(sub, sub, lo);
+    return sluice_set_embed(sub, sub, where);
 }
