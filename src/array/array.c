@@ -132,6 +132,11 @@ int sluice_array_open(sluice_array **out, const sluice_place *p, int mode, const
     if (mode != SLUICE_READ && mode != SLUICE_WRITE)
         return sluice_refuse(why, SLUICE_E_ARGUMENT, -1, "open %s: unknown mode %d", name.text, mode);
     if (!p->ticket && sluice_contain_there(p->path)) return sluice_contain_open(out, p, mode, given, o, why);
+    sluice_place there = *p;
+    char container[PATH_MAX];
+    there.path = container;
+    if (!p->ticket && sluice_contain_instead(container, sizeof container, p->path))
+        return sluice_contain_open(out, &there, mode, given, o, why);
     int err = open_store(&store, p, mode == SLUICE_WRITE ? SLUICE_STORE_WRITE : SLUICE_STORE_READ, o->store, why);
     if (err) return err;
     err = sluice_plain_open(&d, given, store, why);

@@ -124,6 +124,9 @@ int sluice_array_adopt(sluice_array **out, sluice_store *store, const sluice_des
 
 /* contain.c. Local. Whether there is a folder of that name; whether a new array of that name is to be a container. */
 bool sluice_contain_there(const char *path);
+
+/* contain.c. Local. Whether there is nothing of that name, but a container that was made of what had it; its path. */
+bool sluice_contain_instead(char *out, size_t size, const char *path);
 bool sluice_contain_wanted(const char *path, const sluice_options *o);
 
 /* contain.c. Local. Opening and making arrays in containers, with checked options; what is left to close when the store

@@ -3,6 +3,7 @@
  */
 #include "array/array.h"
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -10,6 +11,13 @@
 bool sluice_contain_there(const char *path) {
     struct stat st;
     return !stat(path, &st) && S_ISDIR(st.st_mode);
+}
+
+bool sluice_contain_instead(char *out, size_t size, const char *path) {
+    struct stat st;
+    const int n = snprintf(out, size, "%s" SLUICE_SUFFIX, path);
+    return n > (int)sizeof SLUICE_SUFFIX - 1 && (size_t)n < size && lstat(path, &st) && errno == ENOENT &&
+           sluice_contain_there(out);
 }
 
 bool sluice_contain_wanted(const char *path, const sluice_options *o) {

@@ -16,6 +16,7 @@
  *     layout.c     which bytes of the array each has       striped:1M:4
  *     notation.c   numbers and distributions as people write them
  *     placed.c     where a plan wants each group of bytes, and its copies
+ *     planned.c    the layout that a plan file asks for
  *     manifest.c   what a folder of subfiles says          {"format": "sluice", "version": 1, ...}
  *     target.c     where targets lie, by name              fast=/mnt/ssd
  *     container.c  the folder as a whole                   create, open, publish, delete
@@ -222,6 +223,9 @@ typedef struct sluice_placed {
 
 /* Local. A lot without bytes, with room for n copies; false without memory. */
 bool sluice_lot_make(sluice_lot *lot, int n);
+
+/* Pure. A lot as far as it lies below `length`, which some of it does. On failure there is something to free, too. */
+int sluice_lot_cut(sluice_lot *out, const sluice_lot *from, int64_t length);
 void sluice_lots_free(sluice_lot *lot, int n);
 
 /* Pure. The layout of these lots for arrays of that shape, with its header. Takes them over if it succeeds, and may
@@ -270,6 +274,14 @@ int sluice_manifest_make(sluice_manifest **out, const sluice_desc *d, const char
 /* Local. The same for a new array, which may have a header, with a layout by plan: see sluice_placed_make(). */
 int sluice_manifest_place(sluice_manifest **out, const sluice_desc *d, const sluice_places *places, const char *targets,
                           sluice_reason *why);
+
+/* planned.c. Local. The same by the text of a plan file. Without `targets`, those of the plan. Groups end where the
+ * array does. */
+int sluice_manifest_plan(sluice_manifest **out, const sluice_desc *d, const char *text, int64_t len,
+                         const char *targets, sluice_reason *why);
+
+/* Pure. Other targets, by name, one for each subfile; they may be the same. */
+int sluice_manifest_settle(sluice_manifest *m, const char *const *name, sluice_reason *why);
 void sluice_manifest_free(sluice_manifest *m);
 
 /* Pure. Checksums for blocks of so many bytes; 0: none. A next generation has those of the one before. */

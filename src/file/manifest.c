@@ -177,6 +177,16 @@ int sluice_manifest_place(sluice_manifest **out, const sluice_desc *d, const slu
     return error;
 }
 
+int sluice_manifest_settle(sluice_manifest *m, const char *const *name, sluice_reason *why) {
+    m->ntargets = 0;
+    for (int i = 0; i < m->layout->n; i++) {
+        const char *wrong = NULL;
+        if (!has_target(m, name[i], strlen(name[i]), &m->place[i])) wrong = add_target(m, name[i], strlen(name[i]));
+        if (wrong) return sluice_refuse(why, SLUICE_E_ARGUMENT, i, "target %.63s of subfile %d: %s", name[i], i, wrong);
+    }
+    return 0;
+}
+
 int sluice_manifest_resize(sluice_manifest **out, const sluice_manifest *m, int64_t extent, sluice_reason *why) {
     sluice_manifest *made = sluice_mem_alloc(1, sizeof *made);
     if (!made) return sluice_pass(why, -ENOMEM);

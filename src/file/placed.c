@@ -264,8 +264,7 @@ int sluice_placed_make(sluice_layout **out, const sluice_shape *shape, const slu
 
 /* ---- Another extent ---- */
 
-/* A lot as far as it lies below `length`, and the place of each copy of that. */
-static int cut_lot(sluice_lot *out, const sluice_lot *from, int64_t length) {
+int sluice_lot_cut(sluice_lot *out, const sluice_lot *from, int64_t length) {
     if (!sluice_lot_make(out, from->n)) return -ENOMEM;
     memcpy(out->subfile, from->subfile, (size_t)from->n * sizeof *from->subfile);
     int err = sluice_set_cut(&out->bytes, &from->bytes, 0, length);
@@ -289,7 +288,7 @@ int sluice_placed_resize(sluice_layout **out, const sluice_layout *l, int64_t ex
     if (!places.lot) return sluice_pass(why, -ENOMEM);
     for (int i = 0; i < p->n && !err; i++)
         if (sluice_set_lo(&p->lot[i].bytes) < length)
-            err = sluice_pass(why, cut_lot(&places.lot[places.nlots++], &p->lot[i], length));
+            err = sluice_pass(why, sluice_lot_cut(&places.lot[places.nlots++], &p->lot[i], length));
     if (!err) err = sluice_placed_make(out, &shape, &places, why);
     if (err) sluice_lots_free(places.lot, places.nlots);
     return err;

@@ -34,6 +34,7 @@ typedef struct plan {
     sluice_desc d; /* of the copy */
     bool container;
     sluice_options how;
+    const plan_text *text; /* of a plan file; NULL: none */
 } plan;
 
 static plan make_plan(const options *o, sluice_array *from, const char *section, const char *path, int64_t header) {
@@ -86,6 +87,7 @@ static uint64_t describe(const plan *p) {
         h = sluice_mix(sluice_mix(h, p->range[i].start), p->range[i].count);
         h = sluice_mix(h, p->range[i].step);
     }
+    for (int64_t i = 0; p->text && i < p->text->len; i++) h = sluice_mix(h, p->text->bytes[i]);
     return mix_text(mix_text(mix_text(h, p->how.layout), p->how.targets), p->d.type);
 }
 
@@ -161,26 +163,53 @@ static void copy_chunks(const plan *p, sluice_array *to, journal_state *s) {
     }
 }
 
-void cp_section(const options *o, sluice_array *from, const char *section, const char *path, int64_t header) {
+/* A container by plan is made by one process. */
+static void create_planned(const plan *p, const char *path) {
+    sluice_manifest *m;
+    sluice_reason why;
+    if (!ranks_lead()) return;
+    int error = sluice_manifest_plan(&m, &p->d, p->text->bytes, p->text->len, p->o->targets, &why);
+    if (error) report_usage("%s: %s", p->o->plan, why.text);
+    error = sluice_manifest_checksum(m, p->how.checksum, &why);
+    if (!error) error = sluice_container_create(path, m, p->o->bind, &why);
+    if (error) report_array(sluice_errmsg_set(&why));
+    sluice_manifest_free(m);
+    ranks_led();
+}
+
+static void copy_to(const plan *p, const char *path) {
     char partial[PATH_MAX] = "";
-    const plan p = make_plan(o, from, section, path, header);
+    sluice_array *from = p->from, *to;
+    const options *o = p->o;
     journal_state s;
-    sluice_array *to;
-    const bool fresh = start(&p, path, partial, &s);
-    if (fresh)
-        report_array(ranks_create(&to, partial, &p.d, &p.how));
+    const bool fresh = start(p, path, partial, &s);
+    if (fresh && p->text) create_planned(p, partial);
+    if (fresh && !p->text)
+        report_array(ranks_create(&to, partial, &p->d, &p->how));
     else
         report_array(
-            ranks_open(&to, partial, SLUICE_WRITE, p.container || p.d.format == SLUICE_NPY ? NULL : &p.d, &p.how));
+            ranks_open(&to, partial, SLUICE_WRITE, p->container || p->d.format == SLUICE_NPY ? NULL : &p->d, &p->how));
     if (fresh && ranks_lead()) {
         copy_header(to, from, o->memory);
         journal_mark(&s, 0);
         ranks_led();
     }
-    copy_chunks(&p, to, &s);
+    copy_chunks(p, to, &s);
     output_finish(to);
     free(s.mark);
     progress_end();
+}
+
+void cp_section(const options *o, sluice_array *from, const char *section, const char *path, int64_t header) {
+    const plan p = make_plan(o, from, section, path, header);
+    copy_to(&p, path);
+}
+
+void cp_planned(const options *o, sluice_array *from, const plan_text *text, const char *path) {
+    plan p = make_plan(o, from, NULL, path, 0);
+    p.d.shape.header = from->desc.shape.header;
+    p.text = text;
+    copy_to(&p, path);
 }
 
 /* ---- what it costs ---- */

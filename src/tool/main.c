@@ -20,6 +20,7 @@ static const entry table[] = {
     {"write", "writes a file into a section of an array", &write_command, NULL},
     {"cp", "copies an array: other format, layout or storage order, or only a section; in parallel", &cp_command, NULL},
     {"merge", "makes one plain file of a container", &merge_command, NULL},
+    {"partition", "makes a container of a file, laid out by a plan; in parallel", &partition_command, NULL},
     {"relayout", "gives a container another layout, in its place; in parallel", &relayout_command, NULL},
     {"view", "reads or writes one element of a partition of a container's array, as bytes", &view_command, NULL},
     {"diff", "compares two arrays element by element", &diff_command, NULL},
@@ -109,7 +110,7 @@ static int run(int argc, char **argv) {
 
 /* Whether several processes can share the command. */
 static bool shared(const char *name) {
-    static const char *const names[] = {"check", "cp", "merge", "relayout", "replay"};
+    static const char *const names[] = {"check", "cp", "merge", "partition", "relayout", "replay"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (!strcmp(name, names[i])) return true;
     return false;

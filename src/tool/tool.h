@@ -131,7 +131,7 @@ typedef struct options {
     /* of commands on files */
     const char *output, *format, *value, *from_order;
     const char *layout, *targets, *bind, *svg; /* of containers */
-    int64_t from_header;                       /* -1: not given */
+    int64_t from_header; /* -1: not given */
     int64_t memory;
     int64_t checksum;                          /* 0: not given */
     const char *trace, *files, *darshan, *csv; /* of recording and importing traces */
@@ -140,7 +140,7 @@ typedef struct options {
     bool resume, explain; /* of copies */
     int64_t element;      /* of views; -1: not given */
     const char *range, *write;
-    const char *plan; /* of traces */
+    const char *plan; /* of traces and partitions */
     const char *on, *speed, *traced, *against;
     bool refill;
 } options;
@@ -170,7 +170,7 @@ extern const char trace_notes[];
 extern const command explain_command, plan_command;
 extern const command create_command, info_command, read_command, write_command, cp_command, diff_command, fill_command;
 extern const command check_command, match_command, rm_command, merge_command, relayout_command, run_command;
-extern const command view_command, report_command, replay_command, doctor_command;
+extern const command view_command, report_command, replay_command, doctor_command, partition_command;
 
 /* cp.c. Copies a section (NULL: all) to a new file; a raw one has so long a header. */
 void cp_section(const options *o, sluice_array *from, const char *section, const char *path, int64_t header);
