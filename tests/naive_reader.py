@@ -178,10 +178,36 @@ def compare(m, number, data, sums):
             assert crc == crc32c(data[k * block:(k + 1) * block].ljust(block, b"\0")) ^ zeros, "block %d" % k
 
 
+def read_placed(m, subfiles):
+    """A layout by plan: byte k of a group lies at byte k of each place; the rest behind, in the last subfile."""
+    length = element_size(m["type"])
+    for extent in m["shape"]:
+        length *= extent
+    length += m.get("header", 0)
+    out, taken, sizes = {}, [set() for _ in subfiles], [0] * len(subfiles)
+    for g in m["groups"]:
+        offsets = sorted(families(g["bytes"]))
+        assert len(g["subfiles"]) == len(g["at"])
+        for i, at in zip(g["subfiles"], g["at"]):
+            where = sorted(families(at)) if isinstance(at, str) else range(at, at + len(offsets))
+            assert len(where) == len(offsets) and not taken[i] & set(where)
+            taken[i] |= set(where)
+            sizes[i] = max(sizes[i], max(where) + 1)
+            for x, y in zip(offsets, where):
+                assert out.setdefault(x, subfiles[i][y]) == subfiles[i][y], "copies of byte %d differ" % x
+    rest = [x for x in range(length) if x not in out]
+    assert m["rest"] >= sizes[-1] and len(out) + len(rest) == length
+    for k, x in enumerate(rest):
+        out[x] = subfiles[-1][m["rest"] + k]
+    sizes[-1] = m["rest"] + len(rest)
+    assert sizes == [s["size"] for s in m["subfiles"]], sizes
+    return bytes(out[x] for x in range(length))
+
+
 def read(folder, targets):
     with open(folder + "/manifest.json", encoding="utf-8") as file:
         m = json.load(file)
-    assert m["format"] == "sluice" and m["version"] == 1 and not m.get("requires")
+    assert m["format"] == "sluice" and m["version"] == 1 and set(m.get("requires", [])) <= {"placed"}
     subfiles = []
     for i, s in enumerate(m["subfiles"]):
         own = s["target"] == "."
@@ -193,6 +219,8 @@ def read(folder, targets):
         if m.get("checksum_block"):
             with open(path + ".sum", "rb") as file:
                 compare(m, i, subfiles[-1], file.read())
+    if m["layout"].startswith("placed:"):
+        return read_placed(m, subfiles)
     dealt = owners(m["layout"], m["shape"], m["order"], element_size(m["type"]))
     used, out = [0] * len(subfiles), bytearray()
     for i in dealt:

@@ -30,6 +30,10 @@ int sluice_relayout_plan(sluice_manifest **next, const sluice_array *a, const sl
     if (!a->container)
         return sluice_refuse(why, SLUICE_E_ARGUMENT, -1, "relayout %s: not a container", sluice_store_label(name).text);
     const sluice_manifest *m = a->container->manifest;
+    if (d.shape.header)
+        return sluice_refuse(why, SLUICE_E_ARGUMENT, -1,
+                             "relayout %s: only a layout by plan keeps the header of the file that it was made of",
+                             sluice_store_label(name).text);
     if (o->order) d.shape.order = *o->order;
     d.swapped = 0; /* reading converts */
     char *targets = o->targets ? NULL : list_targets(m);

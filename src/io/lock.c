@@ -27,8 +27,7 @@ bool sluice_io_claim(sluice_io *io) {
     if (sluice_store_lock(s, claim, 1, SLUICE_LOCK_SHARED, NULL)) return false;
     /* Those behind the data may be held by who waits for us. */
     const int64_t end = io->data_end ? io->data_end : claim;
-    bool alone =
-        !sluice_store_lock(s, 0, end, SLUICE_LOCK, NULL) && !sluice_store_lock(s, 0, end, SLUICE_UNLOCK, NULL);
+    bool alone = !sluice_store_lock(s, 0, end, SLUICE_LOCK, NULL) && !sluice_store_lock(s, 0, end, SLUICE_UNLOCK, NULL);
     if (!alone) (void)sluice_store_lock(s, claim, 1, SLUICE_UNLOCK, NULL);
     io->claimer = alone ? getpid() : 0;
     return alone;

@@ -120,14 +120,21 @@ static int transfer(sluice_carry *c, sluice_lane *l, bool together, const sluice
     sluice_pieces pieces = {0};
     const sluice_layout *layout = l->array ? l->array->layout : NULL;
     int err = c->error;
-    if (!err && layout) err = sluice_pass(&c->why, sluice_split(&pieces, layout, &whole, 1));
+    if (!err && layout) err = sluice_pass(&c->why, sluice_split_parts(&pieces, l->array, c->write, &whole, 1));
     const sluice_io_part *part = layout ? pieces.part : &whole;
     const int n = err ? 0 : layout ? pieces.n : 1;
     l->io->method = d->hints.method[c->write];
     if (together) {
         const sluice_extent plain = {0, INT64_MAX, 1, {0}}, e = l->array ? sluice_all_extent(l->array) : plain;
+        const bool copies = c->write && l->array && sluice_copies_there(l->array);
+        sluice_run copied = pieces.copied;
         d->collective->together.way = d->hints.way[c->write];
-        err = sluice_collective_move(d->collective, l->io, &e, c->write, part, n, NULL, err, &c->why);
+        if (copies) err = sluice_copies_enter_all(l->array, d->group, &copied, err, &c->why);
+        if (!copies || !err)
+            err = sluice_collective_move(d->collective, l->io, &e, c->write, part, n, NULL, err, &c->why);
+        if (copies) err = sluice_copies_leave_all(l->array, d->group, copied, err, &c->why);
+    } else if (!err && layout) {
+        err = sluice_transfer_pieces(l->array, c->write, &pieces, &c->why);
     } else if (!err) {
         err = (c->write ? sluice_io_write : sluice_io_read)(l->io, part, n, &c->why);
     }

@@ -24,8 +24,10 @@ static int open_container(sluice_lane *l, const sluice_door *d, const sluice_opt
     if (err) return err;
     place.role = role;
     err = sluice_contain_open(&l->array, &place, writable(d) ? SLUICE_WRITE : SLUICE_READ, NULL, o, why);
-    if (!err) l->io = &l->array->io;
-    return err;
+    if (err) return err;
+    l->io = &l->array->io;
+    sluice_copies_near(l->array, d->group->rank);
+    return 0;
 }
 
 static int open_file(sluice_lane *l, const sluice_door *d, const sluice_options *o, bool create, bool *made,
@@ -94,8 +96,21 @@ static int open_everywhere(sluice_door *d, bool *made, sluice_reason *why) {
     int64_t locks = !err && d->shared.io->locks;
     err = sluice_agree(g, err, why, &locks, 1);
     d->collective->locks = locks;
-    if (!err && d->shared.array) d->collective->exclusive = true; /* its lock keeps all others out */
+    /* The lock of a container keeps all others out. But where there are copies, who writes alone meanwhile must not
+     * find bytes between what is written together put back in one of them. */
+    if (!err && d->shared.array) d->collective->exclusive = !d->shared.array->layout->placed;
     return err;
+}
+
+/* Copies that lie in the memory of several nodes must be on disk. */
+static int settle_copies(sluice_door *d, sluice_reason *why) {
+    sluice_array *a = d->own.array;
+    sluice_group *g = d->group;
+    if (!a || !sluice_copies_scattered(a, g)) return 0;
+    int err = g->local == 0 ? sluice_store_sync(a->io.store, why) : 0;
+    err = sluice_agree(g, err, why, NULL, 0);
+    a->marked |= d->shared.array->marked;
+    return err ? err : sluice_copies_settle(a, g, why);
 }
 
 /* A container keeps its lock until the others have closed it. */
@@ -203,9 +218,14 @@ int sluice_door_close(sluice_door *d, sluice_reason *why) {
     sluice_lane_enter(&d->own);
     sluice_lane_leave(&d->own);
     sluice_pointer_close(d);
+    sluice_reason late;
+    const int settled = settle_copies(d, &late);
     int err = close_everywhere(d, why), removed = 0;
+    if (settled && !err) {
+        *why = late;
+        err = settled;
+    }
     if (remove) {
-        sluice_reason late;
         removed = g->rank == 0 ? sluice_door_delete(d->path, &late) : 0;
         removed = sluice_agree(g, removed, &late, NULL, 0);
         if (removed && !err) *why = late;

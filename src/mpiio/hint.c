@@ -14,7 +14,7 @@ void sluice_hint_start(sluice_hints *h) {
     memset(h, 0, sizeof *h);
     h->memory = MEMORY;
     const char *container = getenv("SLUICE_MPIIO_CONTAINER");
-    h->container = container && !strcmp(container, "1");
+    h->container = !container || strcmp(container, "0") != 0;
 }
 
 static const char *const choice[] = {"automatic", "disable", "enable"};
@@ -111,7 +111,7 @@ int sluice_hint_tell(const sluice_door *d, MPI_Info *out) {
                                                  : 0]);
         if (d->last[write]) MPI_Info_set(info, write ? "sluice_last_write" : "sluice_last_read", d->last[write]);
     }
-    if (h->container) MPI_Info_set(info, "sluice_container", "true");
+    MPI_Info_set(info, "sluice_container", h->container ? "true" : "false");
     if (h->ignored[0]) MPI_Info_set(info, "sluice_ignored", h->ignored);
     *out = info;
     return MPI_SUCCESS;

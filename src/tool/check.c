@@ -145,6 +145,15 @@ static bool check_leftovers(inspection *s, const sluice_manifest *m, int folder,
     return false;
 }
 
+static void check_copies(inspection *s, const sluice_manifest *m, int folder) {
+    bool differ;
+    if (!m->layout->placed || !m->layout->placed->copies) return;
+    if (sluice_mark_ask(folder, m, &differ))
+        check_find(s, "it cannot be read whether copies may differ: %s", sluice_mark_name(m).text);
+    else if (differ)
+        check_find(s, "copies of the same bytes may differ: a writer was killed, or failed; the next makes them equal");
+}
+
 /* What of a container is to be compared with its checksums. */
 typedef enum scope { NOTHING, ALL, ALL_WRITING } scope;
 
@@ -162,6 +171,7 @@ static scope check_container(inspection *s) {
         if (error) check_find(s, "%s", without_path(why.text, s->path));
         for (int i = 0; i < m->layout->n && !error; i++) check_subfile(s, m, target[m->place[i]], i);
         const bool writing = !error && check_leftovers(s, m, folder, target);
+        if (!error && !writing) check_copies(s, m, folder);
         if (!error && m->checksum) {
             const int64_t before = s->findings;
             check_sums(s, writing);

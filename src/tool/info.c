@@ -45,11 +45,24 @@ static int64_t measure_all(const subject *s) {
     return sum;
 }
 
+static void print_groups(const sluice_placed *p) {
+    int64_t copied = 0, more = 0;
+    for (int i = 0; i < p->n; i++)
+        if (p->lot[i].n > 1) {
+            copied += p->lot[i].bytes.size;
+            more += (p->lot[i].n - 1) * p->lot[i].bytes.size;
+        }
+    printf("groups    %d; ", p->n);
+    if (copied) printf("%s have copies, which take %s more; ", words_bytes(copied), words_bytes(more));
+    printf("%s in none, and so shared\n", words_bytes(p->rest.size));
+}
+
 static void print_container(const options *o, const subject *s) {
     enum { SHOWN = 16 };
     const sluice_manifest *m = s->container->manifest;
     const int n = m->layout->n, shown = o->all || n <= SHOWN ? n : SHOWN;
     printf("layout    %s\nidentity  %s, generation %" PRId64 "\n", m->layout->text, m->uuid, m->generation);
+    if (m->layout->placed) print_groups(m->layout->placed);
     if (m->checksum) printf("checksums CRC-32C of each %s\n", words_bytes(m->checksum));
     printf("targets  ");
     for (int t = 0; t < m->ntargets; t++)
@@ -133,9 +146,10 @@ static int info_run(const options *o, int n, char **argument) {
     struct stat st = {.st_size = 0};
     sluice_array *a = file_open(o, argument[0], FILE_ONLY, SLUICE_READ, 0);
     if (!file_raw(a)) file_unused(o, "soh");
-    subject s = {.path = argument[0], .desc = sluice_describe(a), .container = a->container, .elements = 1};
+    const char *path = a->container ? a->container->path : argument[0]; /* which may be called by another name */
+    subject s = {.path = path, .desc = sluice_describe(a), .container = a->container, .elements = 1};
     for (int i = 0; i < s.desc->shape.ndims; i++) s.elements *= s.desc->shape.dim[i];
-    if (stat(argument[0], &st)) report_failure("%s: cannot be measured", argument[0]);
+    if (stat(path, &st)) report_failure("%s: cannot be measured", path);
     s.size = s.container ? measure_all(&s) : st.st_size;
     if (o->svg) {
         if (!s.container) report_usage("--svg draws the layout of a container, and %s is none", argument[0]);

@@ -33,7 +33,10 @@ void subfiles_explain(const options *o, sluice_array *file, const sluice_set *se
     report_error(sluice_split(&pieces, l, &(sluice_io_part){section, {NULL, NULL, 0, 0}}, 1), "subfiles");
     report_error(sluice_split_file(&all, l, section), "subfiles");
     const int shown = o->all || pieces.n <= SHOWN ? pieces.n : SHOWN;
-    printf("\nsubfiles  %s: %d of %d have some of it\n", l->text, pieces.n, l->n);
+    if (l->placed)
+        printf("\nsubfiles  %s: it lies in %d piece%s\n", l->text, pieces.n, pieces.n == 1 ? "" : "s");
+    else
+        printf("\nsubfiles  %s: %d of %d have some of it\n", l->text, pieces.n, l->n);
     if (pieces.n)
         printf("%s%-9s%-10s%16s%12s%16s%16s%12s%16s\n", indent, "subfile", "target", "bytes", "runs", "first byte",
                "last byte", "requests", "bytes read");
