@@ -4,7 +4,7 @@
 #include <string.h>
 
 /* A group as a lot, as far as the array goes; what lies behind its end is left out. */
-static int add_group(sluice_places *p, const sluice_group *g, int64_t length) {
+static int add_group(sluice_places *p, const sluice_placement_group *g, int64_t length) {
     sluice_lot all = {g->bytes, g->n, g->at, g->subfile};
     if (sluice_set_lo(&g->bytes) >= length) return 0;
     return sluice_lot_cut(&p->lot[p->nlots++], &all, length);

@@ -131,7 +131,7 @@ typedef struct options {
     /* of commands on files */
     const char *output, *format, *value, *from_order;
     const char *layout, *targets, *bind, *svg; /* of containers */
-    int64_t from_header; /* -1: not given */
+    int64_t from_header;                       /* -1: not given */
     int64_t memory;
     int64_t checksum;                          /* 0: not given */
     const char *trace, *files, *darshan, *csv; /* of recording and importing traces */
