@@ -101,6 +101,24 @@ static void atomic_step(MPI_File f, int step) {
     meet();
 }
 
+/* Longer, and back: what is new is zeros, and the rest as it was. */
+static void resize_step(MPI_File f) {
+    MPI_Offset length;
+    MPI_Status s;
+    const int more = 1 + below(1000), less = 1 + below(3000);
+    GOOD(below(2) ? MPI_File_set_size(f, BYTES + more) : MPI_File_preallocate(f, BYTES + more));
+    GOOD(MPI_File_get_size(f, &length));
+    CHECK(length == BYTES + more);
+    GOOD(MPI_File_read_at(f, BYTES, buf, more, MPI_BYTE, &s));
+    CHECK(count_of(&s, MPI_BYTE) == more);
+    for (int i = 0; i < more; i++) CHECK(buf[i] == 0, "byte %d behind the end", i);
+    meet();
+    GOOD(MPI_File_set_size(f, less));
+    GOOD(MPI_File_set_size(f, BYTES));
+    memset(model + less, 0, (size_t)(BYTES - less));
+    look(f, "another size");
+}
+
 static void program(const char *name, int mode) {
     MPI_File f;
     MPI_Offset length;
@@ -110,13 +128,15 @@ static void program(const char *name, int mode) {
     GOOD(MPI_File_get_size(f, &length));
     CHECK(length == BYTES, "%lld", (long long)length);
     for (int step = 0; step < STEPS && !failures; step++) {
-        const int what = below(4);
+        const int what = step == STEPS / 2 ? 4 : below(4);
         if (what < 2)
             write_step(f, step);
         else if (what == 2)
             look(f, name);
-        else
+        else if (what == 3)
             atomic_step(f, step);
+        else
+            resize_step(f);
     }
     GOOD(MPI_File_set_size(f, BYTES));
     GOOD(MPI_File_preallocate(f, BYTES / 2));

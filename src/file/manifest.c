@@ -275,8 +275,10 @@ static void put_place(writer *w, const sluice_set *s) {
         put_set(w, s);
 }
 
-static void put_groups(writer *w, const sluice_placed *p) {
-    print(w, ",\n  \"requires\": [\"placed\"],\n  \"groups\": [\n");
+static void put_groups(writer *w, const sluice_placed *p, int64_t header) {
+    print(w, ",\n  \"requires\": [\"placed\"],\n");
+    if (header) print(w, "  \"header\": %" PRId64 ",\n", header);
+    print(w, "  \"groups\": [\n");
     for (int i = 0; i < p->n; i++) {
         const sluice_lot *lot = &p->lot[i];
         print(w, "    {\"bytes\": ");
@@ -309,7 +311,6 @@ static void write_text(writer *w, const sluice_manifest *m) {
         put_string(w, m->desc.descr);
         print(w, ",\n");
     }
-    if (m->desc.shape.header) print(w, "  \"header\": %" PRId64 ",\n", m->desc.shape.header);
     if (m->checksum) print(w, "  \"checksum_block\": %" PRId64 ",\n", m->checksum);
     print(w, "  \"layout\": ");
     put_string(w, m->layout->text);
@@ -321,7 +322,7 @@ static void write_text(writer *w, const sluice_manifest *m) {
               sluice_manifest_name(m, i).text, m->target[m->place[i]].text, m->layout->size[i],
               i < m->layout->n - 1 ? "," : "");
     print(w, "  ]");
-    if (m->layout->placed) put_groups(w, m->layout->placed);
+    if (m->layout->placed) put_groups(w, m->layout->placed, m->desc.shape.header);
     print(w, "\n}\n");
 }
 

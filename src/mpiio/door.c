@@ -271,14 +271,48 @@ static int reserve(sluice_store *s, int64_t size, sluice_reason *why) {
 
 static int resize(sluice_door *d, int64_t size, bool grow, sluice_reason *why) {
     sluice_lane *l = d->all;
-    if (l->array) {
-        const int64_t length = l->array->layout->length;
-        if (size == length || (grow && size < length)) return 0;
-        return sluice_refuse(why, -ENOTSUP, -1, "resize %s: a container keeps the %lld bytes of its array",
-                             l->io->store->name, (long long)length);
-    }
     if (grow) return size ? reserve(l->io->store, size, why) : 0;
     return sluice_store_resize(l->io->store, size, why);
+}
+
+/* The extent of the slowest dimension with which an array has so many bytes. */
+static int find_extent(const sluice_array *a, int64_t size, int64_t *extent, sluice_reason *why) {
+    const sluice_shape *s = &a->desc.shape;
+    const int slowest = s->order == SLUICE_ROW_MAJOR ? 0 : s->ndims - 1;
+    int64_t row = s->elem;
+    for (int d = 0; d < s->ndims; d++)
+        if (d != slowest) row *= s->dim[d];
+    if (row < 1 || size % row)
+        return sluice_refuse(why, -ENOTSUP, -1, "resize %s: %lld bytes are no whole rows of %lld of its array",
+                             a->io.store->name, (long long)size, (long long)row);
+    *extent = size / row;
+    return 0;
+}
+
+/* Both handles of every process; the files by the first, whose lock keeps others out. */
+static int resize_container(sluice_door *d, int64_t size, bool grow, sluice_reason *why) {
+    sluice_lane *const lane[] = {d->all, &d->own};
+    const int n = d->all == &d->own ? 1 : 2;
+    const int64_t length = d->all->array->layout->length;
+    sluice_resizing r[2] = {{0}, {0}};
+    int64_t extent, done = 0;
+    if (size == length || (grow && size < length)) return 0;
+    int err = find_extent(d->all->array, size, &extent, why);
+    for (int i = 0; i < n && !err; i++) err = sluice_contain_prepare(&r[i], lane[i]->array, extent, why);
+    err = sluice_agree(d->group, err, why, NULL, 0);
+    if (!err) {
+        bool published = true;
+        if (d->group->rank == 0) err = sluice_contain_resize(d->all->array, &r[0], &published, why);
+        done = published;
+        err = sluice_agree(d->group, err, why, &done, 1);
+    }
+    for (int i = 0; i < n; i++) {
+        if (i) sluice_lane_enter(lane[i]);
+        sluice_contain_finish(lane[i]->array, &r[i], done);
+        if (i) sluice_lane_leave(lane[i]);
+    }
+    sluice_collective_forget(d->collective);
+    return err;
 }
 
 int sluice_door_resize(sluice_door *d, int64_t size, bool grow, sluice_reason *why) {
@@ -294,8 +328,12 @@ int sluice_door_resize(sluice_door *d, int64_t size, bool grow, sluice_reason *w
             sluice_refuse(why, SLUICE_E_ARGUMENT, -1, "resize %s: %lld bytes", d->own.io->store->name, (long long)size);
     sluice_lane_enter(d->all);
     err = sluice_door_same(d, sluice_max(size, -1), "resize", err, why);
-    if (!err) err = sluice_agree(d->group, d->group->rank == 0 ? resize(d, size, grow, why) : 0, why, NULL, 0);
-    if (!err) settle_at(d, grow ? sluice_max(size, d->all->io->settled) : size);
+    if (!err && d->all->array) {
+        err = resize_container(d, size, grow, why);
+    } else if (!err) {
+        err = sluice_agree(d->group, d->group->rank == 0 ? resize(d, size, grow, why) : 0, why, NULL, 0);
+        if (!err) settle_at(d, grow ? sluice_max(size, d->all->io->settled) : size);
+    }
     sluice_lane_leave(d->all);
     return err;
 }
