@@ -295,7 +295,7 @@ static int resize_container(sluice_door *d, int64_t size, bool grow, sluice_reas
     const int n = d->all == &d->own ? 1 : 2;
     const int64_t length = d->all->array->layout->length;
     sluice_resizing r[2] = {{0}, {0}};
-    int64_t extent, done = 0;
+    int64_t extent = 0, done = 0;
     if (size == length || (grow && size < length)) return 0;
     int err = find_extent(d->all->array, size, &extent, why);
     for (int i = 0; i < n && !err; i++) err = sluice_contain_prepare(&r[i], lane[i]->array, extent, why);

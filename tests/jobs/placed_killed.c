@@ -1,7 +1,8 @@
 /* placed_killed.c: `placed_killed write CONTAINER SEED`: processes of a group write blocks of bytes that have copies,
  * each for itself and together, the same ones too, until each is killed, at some time of its own. `placed_killed look
  * CONTAINER`: each block is of one value, and after the container was opened to write all copies are equal. `make`: an
- * array of 64 blocks of 64 bytes; every block has a copy in each of 3 subfiles, but the last 16, which have one. */
+ * array of 60 blocks of 64 bytes; every block has a copy in each of 3 subfiles, but those of the last lots, which have
+ * one. */
 #include "../placed_oracle.h"
 #include "array/array.h"
 #include "sluice_mpi.h"
@@ -9,7 +10,7 @@
 #include <signal.h>
 #include <unistd.h>
 
-enum { BLOCK = 64, BLOCKS = 64, COPIED = 48, PARTS = 3 };
+enum { BLOCK = 64, BLOCKS = 60, COPIED = 48, PARTS = 3 };
 static placed_case plan;
 static unsigned char bytes[BLOCK * BLOCKS];
 
