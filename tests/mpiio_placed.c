@@ -56,6 +56,7 @@ static void look(MPI_File f, const char *what) {
         GOOD(MPI_File_read_at(f, from, buf, n, MPI_BYTE, &s));
     CHECK(count_of(&s, MPI_BYTE) == n);
     CHECK(!memcmp(buf, model + from, (size_t)n), "%s: bytes from %d on", what, from);
+    meet(); /* before someone writes */
 }
 
 /* What all know: who writes where. Ranges of different processes do not meet. */
