@@ -175,6 +175,13 @@ extern const command view_command, report_command, replay_command, doctor_comman
 /* cp.c. Copies a section (NULL: all) to a new file; a raw one has so long a header. */
 void cp_section(const options *o, sluice_array *from, const char *section, const char *path, int64_t header);
 
+/* cp.c. The same of all of it, with its header, to a container by the text of a plan. */
+typedef struct plan_text {
+    char *bytes;
+    int64_t len;
+} plan_text;
+void cp_planned(const options *o, sluice_array *from, const plan_text *text, const char *path);
+
 /* run.c. Becomes the program, with a library of ours, by its name, preloaded. */
 _Noreturn void run_program(const char *library, int n, char **argument);
 
