@@ -1,4 +1,4 @@
-/* ranks: 1 2 3, through the door */
+/* ranks: 1 2, through the door */
 /* mpiio_conform_types.c: every constructor of datatypes, as etype, as filetype and as the type of memory, in calls of
  * one process and of all. What the bytes of a datatype are, and in which order, is asked of MPI_Pack, which has nothing
  * to do with files: it packs a buffer in which every byte says where it is. */
