@@ -19,7 +19,7 @@ $(error MPI=$(MPI) is not known; it may be mpich, openmpi, simgrid or empty)
 endif
 MAKEFLAGS += --no-print-directory
 
-.PHONY: all setup test demo install dist deb bench fuzz cover format check soak clean help
+.PHONY: all setup test demo install dist deb bench papers fuzz cover format check soak clean help
 .SILENT:
 
 all: $(BUILD)/Makefile ## build everything (the default)
@@ -58,6 +58,9 @@ deb: ## build Debian packages of what is committed, in build-deb/; needs debhelp
 bench: all ## run the benches
 	test '$(MPI)' != simgrid || exec bench/simgrid/delta.sh $(BUILD); \
 	test '$(MPI)' = simgrid || for bench in $(BUILD)/bench/*; do test ! -x $$bench -o -d $$bench || $$bench || exit; done
+
+papers: all ## run the experiments of the papers, QUICK=1: a few; writes papers-report.md and .html
+	bench/papers.py --build $(BUILD) $(if $(QUICK),--quick) -o papers-report.md --html papers-report.html
 
 fuzz: build-fuzz/Makefile ## run each fuzzer for SECONDS=60
 	cmake --build build-fuzz --target fuzzers -j$(JOBS)
