@@ -1,75 +1,96 @@
 #!/bin/bash
-# demo.sh: Sluice at work, in a few steps. SLUICE_BIN is the command; `make demo` builds it first.
+# demo.sh: Sluice at work, in a few steps. SLUICE_BIN is the command, SLUICE_BUILD the folder where it was built;
+# `make demo` builds first. SLUICE_DEMO=small: the same on small arrays. All is verified and removed but the report.
 set -euo pipefail
+kept=$PWD/sluice-demo.html
+build=$(cd "${SLUICE_BUILD:?}" && pwd)
 PATH=$(cd "$(dirname "${SLUICE_BIN:?}")" && pwd):$PATH
 folder=$(mktemp -d "${TMPDIR:-/tmp}/sluice-demo.XXXXXX")
 trap 'rm -rf "$folder"' EXIT
 cd "$folder"
 TIMEFORMAT='          (%R seconds)'
+side=12000 lines=128 order=1500 memory=16M
+[ "${SLUICE_DEMO-}" != small ] || side=2000 lines=16 order=300 memory=1M
 
-# step SENTENCE: what the next command shows.
+# The mpiexec of the MPI that this was built with.
+mpiexec=${MPIEXEC:-$(sed -n 's/^MPIEXEC_EXECUTABLE:[A-Z]*=//p' "$build/CMakeCache.txt")}
+# shellcheck disable=SC2086 # a command and its options
+if [ -z "${MPIEXEC-}" ] && $mpiexec --version 2>&1 | grep -q 'Open MPI\|OpenRTE'; then
+    mpiexec="$mpiexec --allow-run-as-root --oversubscribe --bind-to none"
+fi
+together() { $mpiexec -n 4 "$@"; }
+
+# step SENTENCE: what the next commands show.
 number=0
 step() { printf '\n\033[1m%d. %s\033[0m\n' $((++number)) "$1"; }
+[ -t 1 ] || step() { printf '\n%d. %s\n' $((++number)) "$1"; }
 
 # show COMMAND...: prints the command as one would type it, and runs it.
 show() {
     printf '$'
     for word; do
-        case $word in *[!A-Za-z0-9_.=/-]*) printf " '%s'" "$word" ;; *) printf ' %s' "$word" ;; esac
+        case $word in
+        together) printf ' mpiexec -n 4' ;;
+        *[!A-Za-z0-9_.=/-]*) printf " '%s'" "$word" ;;
+        *) printf ' %s' "${word#"$build/"}" ;;
+        esac
     done
     echo
     "$@"
 }
-[ -t 1 ] || step() { printf '\n%d. %s\n' $((++number)) "$1"; }
 
-step 'An array in a file: 8000 x 8000 numbers, 256 MB, sixteen times the memory that we shall allow.'
-show sluice create field.npy --shape 8000x8000 --type int32
-time show sluice fill field.npy --iota --memory 16M
-show sluice info field.npy
+step "An array in a file: $side x $side numbers, $((side * side * 4 / 1000000)) MB, many times the ${memory}B that we allow."
+show sluice create field.npy --shape "${side}x$side" --type int32
+time show sluice fill field.npy --iota --memory $memory
+show sluice read field.npy '[1000:1003, ::500]' | cut -c1-100
 
-step 'Parts of it, wherever they lie: five rows of every 1600th column, and a corner into a file of its own.'
-show sluice read field.npy '[4000:4005, ::1600]'
-show sluice read field.npy '[-100:, -100:]' -o corner.npy
-show sluice info corner.npy --json
+step "A copy that lies column by column: the file transposed, in ${memory}B of memory; both hold the same array."
+time show sluice cp field.npy columns.npy --order F --memory $memory
+time show sluice diff field.npy columns.npy --memory $memory
 
-step 'A copy that lies column by column: the file transposed, in 16 MB of memory.'
-time show sluice cp field.npy columns.npy --order F --memory 16M
-time show sluice read columns.npy '[::2000, 1234]'
-
-step 'Both hold the same array, until someone changes an element.'
-time show sluice diff field.npy columns.npy --memory 16M
-show sluice fill columns.npy '[5000, 17]' --value -1
-show sluice diff field.npy columns.npy --memory 16M || true
-
-step 'A section of an array: which bytes of the file it is, who owns them, and who would read what.'
-show sluice explain --shape 16x16 --type float64 --section '[2:10,::3]' --dist 'block,cyclic(2)' --grid 2x2 \
-    --domains dynamic
-
-step 'The same for 1 000 000 x 1 000 000 doubles, 8 TB: the same few bytes of description, the same time.'
-time show sluice explain --shape 1000000x1000000 --type float64 --section '[2:500000,::3]' --dist 'block,cyclic(2)' \
-    --grid 2x2 --domains weighted
-
-step 'What a view V and a subfile S of a parallel file have in common (figure 4 of the Clusterfile paper).'
-V='{(0,7,16,2,{(0,1,4,2)})}' S='{(0,3,8,4,{(0,0,2,2)})}'
-show sluice set draw "$V"
-show sluice set draw "$S"
-show sluice set intersect "$V" "$S"
-
-step 'Where these bytes lie in the linear spaces of V and of S: what to gather and where to scatter it.'
-common=$(sluice set intersect "$V" "$S")
-show sluice set project "$common" "$V"
-show sluice set project "$common" "$S"
-
-step 'How well layouts on disk match rows in memory: pieces to move between 4 disks and 4 processes, 1 is perfect.'
-printf '%-22s %10s %10s   %s\n' '1024 x 1024 bytes' pieces messages 'matching degree'
-for layout in 'rows block,*@4' 'blocks block,block@2x2' 'columns *,block@4'; do
-    sluice set match --shape 1024x1024 "${layout#* }" 'block,*@4' | awk -v name="${layout%% *} to rows" '
-        /^pieces +[0-9]/ { pieces = $2 }
-        /^messages/ { messages = $2 }
-        /^matching degree/ { printf "%-22s %10d %10d   %s\n", name, pieces, messages, $3 " " $4 " " $5 }'
+step 'Four processes read and write sections together. Milliseconds: Sluice, a call for each piece, and the MPI library,'
+echo '   by independent and by collective calls; every byte is compared.'
+for case in T1-V T5-II T6-II; do
+    "$build/bench/tables" --procs 4 --reps 3 --only $case --with 'sluice,direct,MPI ind,MPI coll' |
+        awk -v first="$case" -v quick="${case#T1-V}" '
+        BEGIN { what["T1-V"] = "the same 16 rows of a column-major matrix, read"
+            what["T5-II"] = "every second element, read"; what["T6-II"] = "every second element, written" }
+        /^ +sluice/ && quick == "" { printf "%-48s %9s %9s %9s %9s\n", "", "Sluice", "direct", "MPI ind", "MPI coll" }
+        $1 == first { printf "%-48s %9s %9s %9s %9s\n", what[first], $2, $7, $9, $10 }'
 done
+
+step "Two matrices of $order x $order multiplied out of core, with 4 MB for each of four processes."
+show together "$build/examples/matmul" $order 4
+
+step 'The array in four subfiles by rows; then in six by tiles, and as one file again: always the same array.'
+show sluice cp field.npy rows.sluice --layout rows:4
+time show together sluice cp rows.sluice tiles.sluice --layout tiles:250x333:6 --memory $memory
+show sluice check tiles.sluice
+show sluice merge tiles.sluice again.npy
+show sluice diff field.npy again.npy
+rm -r again.npy columns.npy
+show sluice rm rows.sluice tiles.sluice
+
+step 'An MPI-IO program, unchanged, is watched: overlapping tiles of a picture, written and read.'
+show sluice trace -o run.trace -- $mpiexec -n 4 "$build/workloads/tile" --mode mpiio --size $lines --file picture.data --keep
+show sluice trace stat run.trace
+
+step 'Where should each piece of its file lie? What each layout would cost, and the best.'
+show sluice plan run.trace -o plan.json
+
+step 'So it is laid out; the same program then runs on the parts, under the same name, and gets the same bytes.'
+cp picture.data before.data
+show together sluice partition --plan plan.json picture.data -o picture.data.sluice
+rm picture.data
+show sluice run -- $mpiexec -n 4 "$build/workloads/tile" --mode partitioned --size $lines --file picture.data.sluice
+show sluice merge picture.data.sluice after.data
+cmp before.data after.data && echo 'the file is what it was'
+
+step 'All of that on one page.'
+show sluice report run.trace --plan plan.json -o "$kept"
+echo "   open $kept in a browser"
 
 step 'A mistake is answered with the place and what was expected, and costs no data.'
 show sluice set size '{(3,5,6}' || true
-show sluice read field.npy '[8000, :]' || true
-show sluice cp corner.npy field.npy || true
+show sluice read field.npy "[$side, :]" || true
+show sluice cp field.npy run.trace || true

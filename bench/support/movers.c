@@ -59,7 +59,8 @@ static void open_arrays(job *j) {
     d.shape.elem = j->field->elem;
     for (int k = 0; k < j->field->ndims; k++) d.shape.dim[k] = j->field->dim[k];
     for (int w = 0; w < WAYS; w++) {
-        /* Contenders take turns, so what the mapping of one claims for itself need not hinder those that use windows. */
+        /* Contenders take turns, so what the mapping of one claims for itself need not hinder those that use windows.
+         */
         sluice_options o = {.size = sizeof o, .together = together[w]};
         o.exclusive = together[w].way == SLUICE_WAY_TWO_PHASE;
         if (!sluice_open_all(&j->array[w], MPI_COMM_WORLD, j->path, SLUICE_WRITE, &d, &o)) continue;

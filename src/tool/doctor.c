@@ -30,9 +30,9 @@ static void advise(advice *a, const char *line) {
 
 /* ---- the machine ---- */
 
-static int64_t limit_of(int which) {
-    struct rlimit r;
-    return getrlimit(which, &r) || r.rlim_cur == RLIM_INFINITY || r.rlim_cur > INT64_MAX ? -1 : (int64_t)r.rlim_cur;
+/* What getrlimit() said: -1: no limit. */
+static int64_t limit_of(int failed, const struct rlimit *r) {
+    return failed || r->rlim_cur == RLIM_INFINITY || r->rlim_cur > INT64_MAX ? -1 : (int64_t)r->rlim_cur;
 }
 
 /* The number in a file, or -1. */
@@ -70,7 +70,11 @@ static void say_limit(const char *name, int64_t n) {
 }
 
 static void say_machine(advice *a) {
-    const int64_t page = sysconf(_SC_PAGESIZE), group = group_limit(), files = limit_of(RLIMIT_NOFILE);
+    struct rlimit r;
+    const int64_t page = sysconf(_SC_PAGESIZE), group = group_limit();
+    const int64_t files = limit_of(getrlimit(RLIMIT_NOFILE, &r), &r);
+    const int64_t addresses = limit_of(getrlimit(RLIMIT_AS, &r), &r);
+    const int64_t longest = limit_of(getrlimit(RLIMIT_FSIZE, &r), &r);
     char mpi[MPI_MAX_LIBRARY_VERSION_STRING] = "";
     int len, major = 0, minor = 0;
     MPI_Get_library_version(mpi, &len);
@@ -82,15 +86,15 @@ static void say_machine(advice *a) {
     printf("machine   %ld processors, %s of memory, %s free", sysconf(_SC_NPROCESSORS_ONLN),
            words_bytes(sysconf(_SC_PHYS_PAGES) * page), words_bytes(sysconf(_SC_AVPHYS_PAGES) * page));
     say_limit("this control group may have", group);
-    say_limit("addresses are limited to", limit_of(RLIMIT_AS));
-    say_limit("files are limited to", limit_of(RLIMIT_FSIZE));
+    say_limit("addresses are limited to", addresses);
+    say_limit("files are limited to", longest);
     printf("\n");
     if (files >= 0) printf("          %lld files open at once\n", (long long)files);
     if (files >= 0 && files < 1024)
         advise(a, "a container needs an open file for each subfile: `ulimit -n` is low for many of them");
     if (group >= 0 && group < INT64_C(256) << 20)
         advise(a, "memory is short: each handle takes up to 64 MiB for buffers unless it is told less (--memory)");
-    if (limit_of(RLIMIT_AS) >= 0)
+    if (addresses >= 0)
         advise(a,
                "addresses are limited: files that do not fit are not mapped, and cached ones then take system calls");
 }
