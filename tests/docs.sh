@@ -29,6 +29,10 @@ echo 'Then `make nothing`.' >>"$tree/README.md"
 must_find "there is no 'make nothing'"
 cp "$SLUICE_SRC/README.md" "$tree"
 
+echo 'In `src/nowhere.c`.' >>"$tree/docs/PAPERS.md"
+must_find 'names src/nowhere.c'
+cp "$SLUICE_SRC/docs/PAPERS.md" "$tree/docs"
+
 echo 'See /ho''me/someone/sluice.' >>"$tree/CONTRIBUTING.md"
 must_find 'someone/sluice'
 exit $linted

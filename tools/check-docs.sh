@@ -4,7 +4,7 @@
 #   - every public function and error stands in a man page;
 #   - man pages are well-formed;
 #   - every `make` target named in README.md and CONTRIBUTING.md exists;
-#   - every file that they link to exists;
+#   - every file that they link to exists, and every one that the pages in docs/ name;
 #   - nothing names a folder of the machine on which it was written.
 # Prints what is wrong; exit 1 if something is, 77 if nothing else is but mandoc is not here to look at the man pages.
 set -eu
@@ -39,6 +39,13 @@ for page in README.md CONTRIBUTING.md; do
     grep -oE '\]\([^)#:]+' "$page" | cut -c3- | while read -r file; do
         [ -e "$file" ] || echo "$page: links to $file, which is not there"
     done
+done >>"$problems"
+
+for page in docs/*.md; do
+    grep -oE '`(src|tests|bench|examples|include|docs|fuzz|tools|fortran|python)/[^`* ]+`' "$page" | tr -d '`' | sort -u |
+        while read -r file; do
+            [ -e "$file" ] || [ -e "$file.c" ] || echo "$page: names $file, which is not there"
+        done
 done >>"$problems"
 
 # The parenthesis after the slash keeps this line from finding itself.
