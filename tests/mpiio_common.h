@@ -57,8 +57,8 @@ static inline int count_of(const MPI_Status *s, MPI_Datatype type) {
 
 static inline void meet(void) { MPI_Barrier(MPI_COMM_WORLD); }
 
-static inline void begin(int *argc, char ***argv, const char *test) {
-    MPI_Init(argc, argv);
+/* Where MPI has been started. */
+static inline void begin_started(const char *test) {
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN); /* which MPI_Wait calls for requests of files, too */
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
@@ -68,6 +68,11 @@ static inline void begin(int *argc, char ***argv, const char *test) {
     snprintf(path, sizeof path, "%s/sluice-%s-%d", folder ? folder : "/tmp", test, pid);
     if (rank == 0) unlink(path); /* of a run that was cut off */
     MPI_Barrier(MPI_COMM_WORLD);
+}
+
+static inline void begin(int *argc, char ***argv, const char *test) {
+    MPI_Init(argc, argv);
+    begin_started(test);
 }
 
 static inline int end(void) {

@@ -1,8 +1,8 @@
 /* fileview.c: which bytes of the file a process sees: displacement, etype, filetype and representation.
  *
  * The filetype becomes an element (sluice_set.h), which repeats by itself, so that a view costs the same whatever it
- * shows of whatever file. In external32 the basic elements of some datatypes have other sizes than in memory; such a
- * filetype must have no gaps, for it is not said how far these would stretch.
+ * shows of whatever file. In external32 the basic elements of some datatypes have other sizes than in memory; then the
+ * gaps and the extent of the filetype have, too (scale.c), which needs elements of one kind.
  */
 #include "mpiio/door.h"
 #include <errno.h>
@@ -95,13 +95,14 @@ int sluice_fileview_extent(const sluice_fileview *v, MPI_Datatype type, int64_t 
     int err = describe(type, "datatype", &t, why);
     if (err) return err;
     const int64_t size = size_in(t, v->form);
+    if (size != t->size && !t->contiguous) sluice_typed_scale(t);
     if (size == t->size)
         *extent = t->extent;
     else if (t->contiguous)
         *extent = size;
     else
         err = sluice_refuse(why, sluice_class_error(MPI_ERR_UNSUPPORTED_DATAREP), -1,
-                            "datatype: it has gaps and elements of other sizes in external32");
+                            "datatype: it has gaps, and elements of several kinds with other sizes in external32");
     sluice_typed_free(t);
     return err;
 }
@@ -132,8 +133,9 @@ static int look_through(sluice_fileview *v, bool writable, const sluice_typed *e
         return sluice_refuse(why, wrong, -1, "view: %lld bytes of the filetype are not a number of etypes of %lld",
                              (long long)v->size, (long long)v->unit);
     if (v->size != t->size && !t->contiguous)
-        return sluice_refuse(why, sluice_class_error(MPI_ERR_UNSUPPORTED_DATAREP), -1,
-                             "view: the filetype has gaps and elements of other sizes in external32");
+        return sluice_refuse(
+            why, sluice_class_error(MPI_ERR_UNSUPPORTED_DATAREP), -1,
+            "view: the filetype has gaps, and elements of several kinds with other sizes in external32");
     if (!t->size) return 0;
     /* The standard has no class for these; MPI_ERR_IO is ROMIO's, and what programs look for. */
     const int misplaced = sluice_class_error(MPI_ERR_IO);
@@ -165,6 +167,7 @@ int sluice_fileview_make(sluice_fileview *v, bool writable, int64_t disp, MPI_Da
     int err = form_of(datarep_name, &made.form, why);
     if (!err) err = describe(etype, "etype", &e, why);
     if (!err) err = describe(filetype, "filetype", &t, why);
+    if (!err && size_in(t, made.form) != t->size && !t->contiguous) sluice_typed_scale(t);
     if (!err) err = look_through(&made, writable, e, t, why);
     if (!err && !t->ascending) {
         made.order = t;

@@ -69,6 +69,10 @@ typedef enum sluice_form { SLUICE_NATIVE, SLUICE_EXTERNAL32 } sluice_form;
 int64_t sluice_typed_elements(const sluice_typed *t, sluice_form form, int64_t n);
 int64_t sluice_typed_bytes(const sluice_typed *t, sluice_form form, int64_t k);
 
+/* Pure. Makes of a datatype what it is in a file of external32, gaps and extent included. Whether that is possible: its
+ * elements are all of one kind, and everything is a multiple of them; else it is as it was. */
+bool sluice_typed_scale(sluice_typed *t);
+
 /* Pure. Convert basic elements [k, k + n) of the packed form; both buffers start with element k. Integers that do not
  * fit into the narrower form lose their upper bytes. */
 void sluice_typed_to_external32(const sluice_typed *t, int64_t k, int64_t n, const void *native, void *external);
