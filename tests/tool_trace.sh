@@ -110,7 +110,7 @@ if [ -z "$instrumented" ]; then
     grep -q '50 times' shown && grep -q 'read *file 0 at 2000 +1000, 1000 bytes' shown && grep -q 'write *file 1 at 1000 +1000, 1000 bytes' shown ||
         fail "dd: $(cat shown)"
     # A redirection, processes that end by signals, children, other files.
-    sluice trace -o sh.trace --files 'x*.dat:*/y.dat' -- sh -c 'cat in.dat >x1.dat; head -c 100 in.dat >y.dat; echo hello >z.dat; (echo a; kill -9 $$) >>y.dat; sleep 1' 2>/dev/null
+    sluice trace -o sh.trace --files 'x*.dat:*/y.dat' -- sh -c 'cat in.dat >x1.dat; head -c 100 in.dat >y.dat; echo hello >z.dat; (echo a) >>y.dat; kill -9 $$' 2>/dev/null
     is 'status of a killed program' $? 137
     is 'files of the shell' "$(sluice trace csv sh.trace | tail -n +2 | sed 's/.*\/\([xyz0-9]*.dat\),.*/\1/' | sort -u | xargs)" 'x1.dat y.dat'
     sluice trace csv sh.trace | grep -q '/y.dat,100,2,W' || fail "the offset of an appending write: $(sluice trace csv sh.trace | tail -3)"
