@@ -113,7 +113,7 @@ static bool agree(const sluice_trace *t, const program *p, int proc) {
     sluice_events c;
     sluice_event e;
     sluice_set want = SLUICE_SET_EMPTY;
-    int at[PROCS] = {0}, all = 0;
+    int at[PROCS] = {0};
     int64_t last = 0, busy = 0, took = 0;
     bool good = !sluice_events_init(&c, t, proc);
     while (good && sluice_events_next(&c, &e)) {
@@ -130,7 +130,6 @@ static bool agree(const sluice_trace *t, const program *p, int proc) {
         good = at[i] == (proc < 0 || proc == i ? p->count[i] : 0) && t->proc[i].nevents == p->count[i];
         for (int64_t k = 0; k < t->proc[i].nnode; k++) busy += t->proc[i].tree[k].busy;
         for (int k = 0; k < p->count[i]; k++) took += p->made[i][k].end - p->made[i][k].begin;
-        all += p->count[i];
     }
     sluice_events_close(&c);
     sluice_set_free(&want);
