@@ -96,9 +96,6 @@ static int open_everywhere(sluice_door *d, bool *made, sluice_reason *why) {
     int64_t locks = !err && d->shared.io->locks;
     err = sluice_agree(g, err, why, &locks, 1);
     d->collective->locks = locks;
-    /* The lock of a container keeps all others out. But where there are copies, who writes alone meanwhile must not
-     * find bytes between what is written together put back in one of them. */
-    if (!err && d->shared.array) d->collective->exclusive = !d->shared.array->layout->placed;
     return err;
 }
 

@@ -121,6 +121,13 @@ void digest_make(digest *d, const sluice_trace *t, int file) {
     each_event(d, add_event);
 }
 
+void digest_free(digest *d) {
+    free(d->rank);
+    free(d->cell);
+    free(d->touch);
+    free(d->busy);
+}
+
 double digest_weight(const sluice_trace *t, int file) {
     double sum = 0;
     for (int r = 0; r < t->nproc; r++) {

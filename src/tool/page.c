@@ -271,6 +271,7 @@ static void write_page(FILE *f, const sluice_trace *t, const char *trace, const 
         digest d;
         digest_make(&d, t, file[i].file);
         show_file(f, &d);
+        digest_free(&d);
     }
     others(f, t, file, n);
     if (plan) {

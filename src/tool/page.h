@@ -51,6 +51,7 @@ typedef struct digest {
 
 /* digest.c. Adds up the accesses to a file of a trace; what it allocates lives to the end. */
 void digest_make(digest *d, const sluice_trace *t, int file);
+void digest_free(digest *d);
 
 /* digest.c. All bytes of accesses to a file; the file with most of them, -1: none was accessed; one by its name, or -1.
  */

@@ -4,6 +4,7 @@
 #include "file/placement.h"
 #include "tool/page.h"
 #include <math.h>
+#include <stdlib.h>
 
 enum { LEFT = 92, WIDTH = 840, ALL = LEFT + WIDTH + 14, COLUMNS = 210, LOOKED = 200000, LEAST = 100 };
 
@@ -95,6 +96,7 @@ static void draw(FILE *f, const sluice_placement *p) {
                          : "middle",
                 chart_bytes((double)p->size * i / 4));
     fputs("</svg>\n", f);
+    free(row);
 }
 
 static void list(FILE *f, const sluice_placement *p) {
@@ -134,6 +136,7 @@ static sluice_set *holdings(const sluice_placement *p) {
         held[r] = (sluice_set)SLUICE_SET_EMPTY;
         report_error(sluice_placement_union(&held[r], of, n), "report");
     }
+    free(of);
     return held;
 }
 
@@ -161,6 +164,8 @@ static void locality(double *out, const sluice_placement *p, const sluice_trace 
         sluice_events_close(&c);
     }
     for (int w = 0; w < 2; w++) out[w] = all[w] > 0 ? local[w] / all[w] : -1;
+    for (int r = 0; r < p->nprocs; r++) sluice_set_free(&held[r]);
+    free(held);
 }
 
 void placing_show(FILE *f, const sluice_placement *p, const sluice_trace *t, int file) {
