@@ -13,4 +13,5 @@ SLUICE_DEMO=small TMPDIR=$folder/tmp bash "$SLUICE_SRC/tools/demo.sh" >"$folder/
 }
 grep -q 'the file is what it was' "$folder/out"
 grep -q 'is recommended' "$folder/out"
+[ "$(grep -cE ', (read|written) +[0-9.]+ +[0-9.]+ +[0-9.]+ +[0-9.]+$' "$folder/out")" = 3 ]
 [ "$(ls -A)" = sluice-demo.html ] && [ -z "$(ls -A "$folder/tmp")" ]

@@ -50,14 +50,17 @@ time show sluice diff field.npy columns.npy --memory $memory
 
 step 'Four processes read and write sections together. Milliseconds: Sluice, a call for each piece, and the MPI library,'
 echo '   by independent and by collective calls; every byte is compared.'
-for case in T1-V T5-II T6-II; do
-    "$build/bench/tables" --procs 4 --reps 3 --only $case --with 'sluice,direct,MPI ind,MPI coll' |
-        awk -v first="$case" -v quick="${case#T1-V}" '
-        BEGIN { what["T1-V"] = "the same 16 rows of a column-major matrix, read"
-            what["T5-II"] = "every second element, read"; what["T6-II"] = "every second element, written" }
-        /^ +sluice/ && quick == "" { printf "%-48s %9s %9s %9s %9s\n", "", "Sluice", "direct", "MPI ind", "MPI coll" }
-        $1 == first { printf "%-48s %9s %9s %9s %9s\n", what[first], $2, $7, $9, $10 }'
-done
+printf '%-48s %9s %9s %9s %9s\n' '' Sluice direct 'MPI ind' 'MPI coll'
+while IFS=: read -r case what; do
+    "$build/bench/tables" --procs 4 --reps 3 --only "$case" --with 'sluice,direct,MPI ind,MPI coll' --csv figures.csv \
+        </dev/null >table.txt
+    awk -F, -v what="$what" '$7 == "done" { ms[$6] = sprintf("%.3f", $9 / 1e6) }
+        END { printf "%-48s %9s %9s %9s %9s\n", what, ms["sluice"], ms["direct"], ms["MPI ind"], ms["MPI coll"] }' figures.csv
+done <<'EOF'
+T1-V:the same 16 rows of a column-major matrix, read
+T5-II:every second element, read
+T6-II:every second element, written
+EOF
 
 step "Two matrices of $order x $order multiplied out of core, with 4 MB for each of four processes."
 show together "$build/examples/matmul" $order 4
@@ -87,7 +90,7 @@ show sluice merge picture.data.sluice after.data
 cmp before.data after.data && echo 'the file is what it was'
 
 step 'All of that on one page.'
-show sluice report run.trace --plan plan.json -o "$kept"
+show sluice report run.trace --plan plan.json -o "$kept" --force
 echo "   open $kept in a browser"
 
 step 'A mistake is answered with the place and what was expected, and costs no data.'
